@@ -1,0 +1,61 @@
+package org.apache.spark.sql.penstock
+
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.SparkContext
+import org.apache.spark.scheduler._
+import org.apache.spark.sql.streaming.StreamingQueryListener._
+
+/** The executors that are there now. The driver itself is one in local mode. */
+object Executors {
+  private val hosts = new ConcurrentHashMap[String, String]()
+  def hostOf(id: String): Option[String] = Option(hosts.get(id))
+  def add(id: String, host: String): Unit = hosts.put(id, host)
+  def remove(id: String): Unit = hosts.remove(id)
+  def all: Map[String, String] = hosts.asScala.toMap
+}
+
+/** Listens on a queue of its own, and turns what it hears into facts. It decides nothing. */
+class Ear extends SparkListener {
+  override def onExecutorAdded(e: SparkListenerExecutorAdded): Unit = {
+    Executors.add(e.executorId, e.executorInfo.executorHost)
+    Facts.add("executor-added", "executor" -> e.executorId, "host" -> e.executorInfo.executorHost, "slots" -> e.executorInfo.totalCores)
+  }
+
+  override def onExecutorRemoved(e: SparkListenerExecutorRemoved): Unit = {
+    Executors.remove(e.executorId)
+    Facts.add("executor-removed", "executor" -> e.executorId, "why" -> e.reason)
+  }
+
+  override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+    case e: QueryStartedEvent =>
+      Inputs.watch(e.id)
+      Facts.add("query-started", Ear.query(e.id, e.runId, e.name) ++ Queries.described(e.id): _*)
+    case e: QueryProgressEvent =>
+      val p = e.progress
+      Facts.add("progress", Ear.query(p.id, p.runId, p.name) ++ Seq("batch" -> p.batchId,
+        "progress" -> Json.read(p.json), "stages" -> Reports.close(p.id, p.batchId)): _*)
+    case e: QueryIdleEvent => Facts.add("query-idle", "query" -> e.id.toString)
+    case e: QueryTerminatedEvent =>
+      Plans.forget(e.id)
+      Reports.forget(e.id)
+      Inputs.forget(e.id)
+      Facts.add("query-ended", "query" -> e.id.toString, "run" -> e.runId.toString, "error" -> e.exception)
+    case _ =>
+  }
+}
+
+object Ear {
+  private def query(id: java.util.UUID, run: java.util.UUID, name: String): Seq[(String, Any)] =
+    Seq("query" -> id.toString, "run" -> run.toString, "name" -> name)
+
+  def listen(sc: SparkContext): Unit = {
+    sc.listenerBus.addToQueue(new Ear, "penstock")
+    if (sc.isLocal) { // the driver's own executor was announced before anyone could listen
+      Executors.add(SparkContext.DRIVER_IDENTIFIER, "localhost")
+      Facts.add("executor-added", "executor" -> SparkContext.DRIVER_IDENTIFIER, "host" -> "localhost", "slots" -> sc.defaultParallelism)
+    }
+  }
+}

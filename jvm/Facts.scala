@@ -1,0 +1,49 @@
+package org.apache.spark.sql.penstock
+
+import java.util.ArrayDeque
+
+import com.fasterxml.jackson.databind.json.JsonMapper
+import com.fasterxml.jackson.module.scala.DefaultScalaModule
+
+object Json {
+  private val mapper = JsonMapper.builder().addModule(DefaultScalaModule).build()
+  def write(value: Any): String = mapper.writeValueAsString(value)
+  def read(text: String): Map[String, Any] = mapper.readValue(text, classOf[Map[String, Any]])
+}
+
+/**
+ * What happened in this driver, oldest first, one JSON object each, numbered without a gap. Memory is bounded: the oldest go
+ * first, and a reader that comes late is told how many it missed.
+ */
+object Facts {
+  private val MaxBytes = 16L << 20
+  private val facts = new ArrayDeque[String]()
+  private var bytes = 0L
+  private var next = 0L
+
+  def add(kind: String, fields: (String, Any)*): Unit =
+    append(Json.write(Map("fact" -> kind, "at_ms" -> System.currentTimeMillis()) ++ fields))
+
+  private def append(json: String): Unit = synchronized {
+    facts.addLast(json)
+    bytes += json.length
+    next += 1
+    while (bytes > MaxBytes) bytes -= facts.pollFirst().length
+    notifyAll()
+  }
+
+  case class Page(next: Long, missed: Long, facts: Seq[String])
+
+  /** All from number `since` on; waits up to `waitMs` for the first. */
+  def from(since: Long, waitMs: Long): Page = synchronized {
+    val until = System.nanoTime() + waitMs * 1000000
+    while (next <= since && System.nanoTime() < until) wait(math.max(1, (until - System.nanoTime()) / 1000000))
+    val oldest = next - facts.size
+    val skip = math.max(0, since - oldest)
+    val page = Seq.newBuilder[String]
+    val it = facts.iterator()
+    var i = 0L
+    while (it.hasNext) { val f = it.next(); if (i >= skip) page += f; i += 1 }
+    Page(next, math.max(0, oldest - since), page.result())
+  }
+}

@@ -1,0 +1,105 @@
+package org.apache.spark.sql.penstock
+
+import java.net.URI
+import java.util.UUID
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.parquet.hadoop.ParquetFileReader
+import org.apache.parquet.hadoop.util.HadoopInputFile
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSource, StreamExecution}
+
+/**
+ * Watches the directories that file sources read, so that what arrives is known before, and whether or not, a batch takes it.
+ * Kafka's growth is in Spark's own progress. A directory that is slow to list is listed less often.
+ */
+object Inputs extends Logging {
+  private val PulseMs = 500L
+  private val ListingShare = 20 // at most 1/20 of the time goes into listing
+  private val watched = new ConcurrentHashMap[UUID, Seq[Directory]]()
+  private lazy val pulse = new Thread(() => loop(), "penstock-inputs")
+
+  def watch(query: UUID): Unit = synchronized {
+    watched.put(query, Seq.empty)
+    if (pulse.getState == Thread.State.NEW) { pulse.setDaemon(true); pulse.start() }
+  }
+
+  def forget(query: UUID): Unit = watched.remove(query)
+
+  private def loop(): Unit = while (true) {
+    Thread.sleep(PulseMs)
+    watched.keySet.asScala.foreach(id => try look(id) catch { case NonFatal(e) => logDebug("an input could not be listed", e) })
+  }
+
+  private def look(id: UUID): Unit = {
+    if (watched.get(id).isEmpty) Queries.find(id).foreach(q => watched.computeIfPresent(id, (_, _) => directories(q)))
+    Option(watched.get(id)).toSeq.flatten.filter(_.due).foreach { d =>
+      d.fresh().grouped(500).foreach { files =>
+        Facts.add("arrivals", "query" -> id.toString, "source" -> d.source,
+          "files" -> files.map(f => Seq(f.visibleAtMs, f.bytes, f.rows.getOrElse(null))))
+      }
+    }
+  }
+
+  /** Empty until the query has seen its first offsets. */
+  private def directories(query: StreamExecution): Seq[Directory] = query.availableOffsets.keys.toSeq.collect {
+    case s: FileStreamSource =>
+      val path = new Path(s.toString.stripPrefix("FileStreamSource[").stripSuffix("]"))
+      new Directory(s.toString, path, query.sparkSessionForStream.sessionState.newHadoopConf())
+  }
+
+  case class Arrived(visibleAtMs: Long, bytes: Long, rows: Option[Long])
+
+  /** Files appear in it, or are committed to its `_spark_metadata` where another query's file sink writes it. */
+  class Directory(val source: String, path: Path, conf: Configuration) {
+    private val fs = path.getFileSystem(conf)
+    private val seen = mutable.HashMap.empty[String, Long]
+    private var nextNs = System.nanoTime()
+
+    def due: Boolean = System.nanoTime() >= nextNs
+
+    def fresh(): Seq[Arrived] = {
+      val started = System.nanoTime()
+      val log = new Path(path, "_spark_metadata")
+      val found = (if (fs.exists(log)) committed(log) else listed()).sortBy(_.visibleAtMs)
+      val now = System.nanoTime()
+      nextNs = now + (now - started) * ListingShare
+      found
+    }
+
+    private def listed(): Seq[Arrived] = {
+      val files = fs.globStatus(path).toSeq.flatMap(s => if (s.isDirectory) fs.listStatus(s.getPath).toSeq else Seq(s))
+      files.filter(f => f.isFile && visible(f.getPath) && isNew(f)).map(f => Arrived(f.getModificationTime, f.getLen, rows(f)))
+    }
+
+    private def committed(log: Path): Seq[Arrived] = for {
+      entry <- fs.listStatus(log).toSeq.filter(f => visible(f.getPath) && isNew(f)).sortBy(_.getModificationTime)
+      file <- lines(entry.getPath).drop(1).map(Json.read)
+      bytes = file("size").asInstanceOf[Number].longValue
+      status = new FileStatus(bytes, false, 0, 0, entry.getModificationTime, new Path(new URI(file("path").toString)))
+      if isNew(status)
+    } yield Arrived(entry.getModificationTime, status.getLen, rows(status))
+
+    private def visible(p: Path): Boolean = !p.getName.startsWith("_") && !p.getName.startsWith(".")
+    private def isNew(f: FileStatus): Boolean = seen.put(f.getPath.toString, f.getModificationTime).isEmpty
+
+    private def lines(p: Path): Seq[String] = {
+      val in = fs.open(p)
+      try scala.io.Source.fromInputStream(in, "UTF-8").getLines().toList finally in.close()
+    }
+
+    /** Parquet says how many rows it holds in its footer; of other formats only the bytes are known. */
+    private def rows(f: FileStatus): Option[Long] =
+      if (!f.getPath.getName.endsWith(".parquet")) None
+      else try {
+        val reader = ParquetFileReader.open(HadoopInputFile.fromPath(f.getPath, conf))
+        try Some(reader.getRecordCount) finally reader.close()
+      } catch { case NonFatal(_) => None }
+  }
+}

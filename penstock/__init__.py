@@ -1,0 +1,3 @@
+"""Penstock keeps service level objectives for Spark Structured Streaming."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Where k more resource units go."""

@@ -1,0 +1,1 @@
+"""What runs topologies: the port and what stands behind it."""

@@ -1,0 +1,1 @@
+"""Spark, attached from outside: the only place that knows it."""

@@ -1,0 +1,1 @@
+"""What was promised: latency, throughput, juice; and what keeping it is worth."""

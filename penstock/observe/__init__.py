@@ -1,0 +1,1 @@
+"""What was seen: snapshots, histories, latency."""

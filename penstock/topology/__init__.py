@@ -1,0 +1,1 @@
+"""What runs: components, streams, groupings, substreams, assignments, hosts."""

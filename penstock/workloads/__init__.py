@@ -1,0 +1,1 @@
+"""Load and applications, made outside Spark."""
