@@ -13,6 +13,7 @@ import scala.util.control.NonFatal
 import com.sun.net.httpserver.{HttpExchange, HttpServer}
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
+import org.apache.spark.util.ShutdownHookManager
 
 /** One regulator at a time: who has the lease changes plans; it lapses when it is not renewed. */
 object Lease {
@@ -62,13 +63,15 @@ object Agent extends Logging {
     server.setExecutor(newFixedThreadPool(4, r => { val t = new Thread(r, "penstock-agent"); t.setDaemon(true); t }))
     server.createContext("/", x => new Request(x, token).answer())
     server.start()
-    announce(run, s"http://${address.getHostAddress}:${server.getAddress.getPort}\n")
+    write(run, "url", s"http://${address.getHostAddress}:${server.getAddress.getPort}\n")
+    // After Spark has stopped, and said all it has to say: the reader may not come again before this driver is gone.
+    ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY - 10)(() => write(run, "last-facts", Facts.unread.text))
   }
 
   /** Appears whole: who waits for it never reads half of it. */
-  private def announce(run: Path, url: String): Unit = {
-    val fresh = Files.writeString(run.resolve("url.tmp"), url)
-    Files.move(fresh, run.resolve("url"), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING)
+  private def write(run: Path, name: String, text: String): Unit = {
+    val fresh = Files.writeString(run.resolve(s"$name.tmp"), text)
+    Files.move(fresh, run.resolve(name), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING)
   }
 }
 
@@ -88,8 +91,7 @@ class Request(x: HttpExchange, token: String) {
 
   private def handled: (Int, String) = (x.getRequestMethod, x.getRequestURI.getPath) match {
     case ("GET", "/facts") =>
-      val page = Facts.from(number("since", 0), math.min(number("wait_ms", 0), 10000))
-      200 -> (Json.write(Map("next" -> page.next, "missed" -> page.missed)) +: page.facts).mkString("", "\n", "\n")
+      200 -> Facts.from(number("since", 0), math.min(number("wait_ms", 0), 10000)).text
     case ("GET", "/state") => 200 -> Json.write(state)
     case ("POST", "/lease") => lease(body)
     case ("POST", "/release") => Lease.release(body.getOrElse("lease", null)); 200 -> "{}"

@@ -31,10 +31,10 @@ class Ear extends SparkListener {
 
   override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
     case e: QueryStartedEvent =>
-      Inputs.watch(e.id)
       Facts.add("query-started", Ear.query(e.id, e.runId, e.name) ++ Queries.described(e.id): _*)
     case e: QueryProgressEvent =>
       val p = e.progress
+      Inputs.look(p.id) // what a batch took is told as arrived before it is told as done
       Facts.add("progress", Ear.query(p.id, p.runId, p.name) ++ Seq("batch" -> p.batchId,
         "progress" -> Json.read(p.json), "stages" -> Reports.close(p.id, p.batchId)): _*)
     case e: QueryIdleEvent => Facts.add("query-idle", "query" -> e.id.toString)

@@ -20,6 +20,7 @@ object Facts {
   private val facts = new ArrayDeque[String]()
   private var bytes = 0L
   private var next = 0L
+  private var read = 0L
 
   def add(kind: String, fields: (String, Any)*): Unit =
     append(Json.write(Map("fact" -> kind, "at_ms" -> System.currentTimeMillis()) ++ fields))
@@ -32,10 +33,16 @@ object Facts {
     notifyAll()
   }
 
-  case class Page(next: Long, missed: Long, facts: Seq[String])
+  case class Page(next: Long, missed: Long, facts: Seq[String]) {
+    def text: String = (Json.write(Map("next" -> next, "missed" -> missed)) +: facts).mkString("", "\n", "\n")
+  }
+
+  /** Those that no reader has asked past. */
+  def unread: Page = synchronized(from(read, 0))
 
   /** All from number `since` on; waits up to `waitMs` for the first. */
   def from(since: Long, waitMs: Long): Page = synchronized {
+    read = math.max(read, since)
     val until = System.nanoTime() + waitMs * 1000000
     while (next <= since && System.nanoTime() < until) wait(math.max(1, (until - System.nanoTime()) / 1000000))
     val oldest = next - facts.size

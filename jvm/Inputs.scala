@@ -13,7 +13,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSource, StreamExecution}
+import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSource, FileStreamSourceLog, FileStreamSourceOffset, SerializedOffset, StreamExecution}
 
 /**
  * Watches the directories that file sources read, so that what arrives is known before, and whether or not, a batch takes it.
@@ -21,24 +21,33 @@ import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSource, Strea
  */
 object Inputs extends Logging {
   private val PulseMs = 500L
-  private val ListingShare = 20 // at most 1/20 of the time goes into listing
+  private val QuickNs = 20000000L // a listing that is this quick may be made whenever it is of use
+  private val ListingShare = 20 // of others at most 1/20 of the time
   private val watched = new ConcurrentHashMap[UUID, Seq[Directory]]()
+  private val taken = new ConcurrentHashMap[UUID, Map[String, String]]()
   private lazy val pulse = new Thread(() => loop(), "penstock-inputs")
 
-  def watch(query: UUID): Unit = synchronized {
-    watched.put(query, Seq.empty)
+  /** Called by the query's own thread before its first batch of this run: what it took before is not news. */
+  def watch(query: StreamExecution): Unit = synchronized {
+    taken.put(query.id, query.committedOffsets.toSeq.collect { case (s: FileStreamSource, offset) => s.toString -> offset.json }.toMap)
+    watched.put(query.id, Seq.empty)
     if (pulse.getState == Thread.State.NEW) { pulse.setDaemon(true); pulse.start() }
   }
 
-  def forget(query: UUID): Unit = watched.remove(query)
+  def forget(query: UUID): Unit = { watched.remove(query); taken.remove(query) }
 
   private def loop(): Unit = while (true) {
     Thread.sleep(PulseMs)
-    watched.keySet.asScala.foreach(id => try look(id) catch { case NonFatal(e) => logDebug("an input could not be listed", e) })
+    watched.keySet.asScala.foreach(look)
   }
 
-  private def look(id: UUID): Unit = {
-    if (watched.get(id).isEmpty) Queries.find(id).foreach(q => watched.computeIfPresent(id, (_, _) => directories(q)))
+  /** Two threads look: the pulse, and the listener's before it tells of a batch. */
+  def look(id: UUID): Unit = synchronized {
+    try report(id) catch { case NonFatal(e) => logDebug("an input could not be listed", e) }
+  }
+
+  private def report(id: UUID): Unit = {
+    if (Option(watched.get(id)).exists(_.isEmpty)) Queries.find(id).foreach(q => watched.replace(id, directories(q)))
     Option(watched.get(id)).toSeq.flatten.filter(_.due).foreach { d =>
       d.fresh().grouped(500).foreach { files =>
         Facts.add("arrivals", "query" -> id.toString, "source" -> d.source,
@@ -51,15 +60,24 @@ object Inputs extends Logging {
   private def directories(query: StreamExecution): Seq[Directory] = query.availableOffsets.keys.toSeq.collect {
     case s: FileStreamSource =>
       val path = new Path(s.toString.stripPrefix("FileStreamSource[").stripSuffix("]"))
-      new Directory(s.toString, path, query.sparkSessionForStream.sessionState.newHadoopConf())
+      val before = Option(taken.get(query.id)).flatMap(_.get(s.toString)).map(takenFiles(s, _)).getOrElse(Seq.empty)
+      new Directory(s.toString, path, query.sparkSessionForStream.sessionState.newHadoopConf(), before)
   }
+
+  /** The source keeps a log of the files of each batch, but no way in. */
+  private def takenFiles(source: FileStreamSource, offset: String): Seq[String] = try {
+    val field = classOf[FileStreamSource].getDeclaredField("metadataLog")
+    field.setAccessible(true)
+    val last = FileStreamSourceOffset(SerializedOffset(offset)).logOffset
+    field.get(source).asInstanceOf[FileStreamSourceLog].allFiles().filter(_.batchId <= last).map(_.sparkPath.toPath.toString).toSeq
+  } catch { case e: ReflectiveOperationException => logWarning("files taken by earlier runs are not known", e); Seq.empty }
 
   case class Arrived(visibleAtMs: Long, bytes: Long, rows: Option[Long])
 
   /** Files appear in it, or are committed to its `_spark_metadata` where another query's file sink writes it. */
-  class Directory(val source: String, path: Path, conf: Configuration) {
+  class Directory(val source: String, path: Path, conf: Configuration, before: Seq[String]) {
     private val fs = path.getFileSystem(conf)
-    private val seen = mutable.HashMap.empty[String, Long]
+    private val seen = mutable.HashSet.from(before)
     private var nextNs = System.nanoTime()
 
     def due: Boolean = System.nanoTime() >= nextNs
@@ -69,7 +87,7 @@ object Inputs extends Logging {
       val log = new Path(path, "_spark_metadata")
       val found = (if (fs.exists(log)) committed(log) else listed()).sortBy(_.visibleAtMs)
       val now = System.nanoTime()
-      nextNs = now + (now - started) * ListingShare
+      nextNs = if (now - started < QuickNs) now else now + (now - started) * ListingShare
       found
     }
 
@@ -87,7 +105,7 @@ object Inputs extends Logging {
     } yield Arrived(entry.getModificationTime, status.getLen, rows(status))
 
     private def visible(p: Path): Boolean = !p.getName.startsWith("_") && !p.getName.startsWith(".")
-    private def isNew(f: FileStatus): Boolean = seen.put(f.getPath.toString, f.getModificationTime).isEmpty
+    private def isNew(f: FileStatus): Boolean = seen.add(f.getPath.toString)
 
     private def lines(p: Path): Seq[String] = {
       val in = fs.open(p)

@@ -67,7 +67,7 @@ class Course(query: StreamExecution) {
    * what is wanted, once that is on disk.
    */
   def at(batchId: Long, wanted: Option[Plan]): Option[Plan] = {
-    if (batch < 0) plan = log.inForceAt(batchId)
+    if (batch < 0) { plan = log.inForceAt(batchId); Inputs.watch(query) }
     else if (batchId != batch && wanted.isDefined && wanted != plan) { log.record(batchId, wanted.get); plan = wanted }
     batch = batchId
     plan

@@ -49,13 +49,18 @@ class LatencyHistogram:
     def mean_s(self) -> float | None:
         return self.sum_s / self.count if self.count else None
 
+    @property
+    def values_s(self) -> NDArray[np.float64]:
+        """The middle of each bin."""
+        middles = np.where(self.bins > 0, SMALLEST_S * GROWTH ** (self.bins - 0.5), 0.0)
+        return np.minimum(middles, self.max_s)
+
     def quantile_s(self, q: float) -> float | None:
         """The smallest latency that a share q of the rows does not exceed; None where there are no rows."""
         if not self.rows.size:
             return None
         at = int(np.searchsorted(np.cumsum(self.rows), q * self.count * (1 - 1e-12)))
-        at = min(at, self.bins.size - 1)
-        return min(self.max_s, SMALLEST_S * GROWTH ** (float(self.bins[at]) - 0.5)) if self.bins[at] else 0.0
+        return float(self.values_s[min(at, self.bins.size - 1)])
 
     def share_below(self, limit_s: float) -> float | None:
         if not self.rows.size:

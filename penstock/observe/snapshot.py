@@ -65,7 +65,7 @@ class InstancesSeen:
 
 @dataclass(frozen=True, slots=True)
 class BatchSeen:
-    """One micro-batch. Phases are Spark's own (addBatch, walCommit, ...); overhead is all of it that is not addBatch."""
+    """One micro-batch. Phases are Spark's own (addBatch, walCommit, ...); overhead is all but addBatch."""
 
     id: int
     started_at_s: float
@@ -74,6 +74,7 @@ class BatchSeen:
     rows: int | None
     parallelism: int | None
     phases_s: Mapping[str, float] = field(default_factory=dict)
+    latency: LatencyHistogram | None = None
 
     @property
     def duration_s(self) -> float:

@@ -65,8 +65,8 @@ def rescaled(before: Assignment, parallelism: int) -> Assignment:
     """The same substreams over another number of instances, with as few of them moved as balance allows.
 
     >>> rescaled(Assignment((0, 1, 0, 1)), 3).instance_of
-    (0, 1, 2, 1)
-    >>> rescaled(Assignment((0, 1, 2, 1)), 2).instance_of
+    (0, 1, 0, 2)
+    >>> rescaled(Assignment((0, 1, 0, 2)), 2).instance_of
     (0, 1, 0, 1)
     """
     p = max(1, min(parallelism, before.substreams))

@@ -46,13 +46,15 @@ class Agent:
         return self._json("GET", "/state")
 
     def take_lease(self, holder: str, ttl_s: float, renewing: str | None = None) -> Json:
-        return self._json("POST", "/lease", {"holder": holder, "ttl_s": ttl_s, **({"lease": renewing} if renewing else {})})
+        return self._json(
+            "POST", "/lease", {"holder": holder, "ttl_s": ttl_s, **({"lease": renewing} if renewing else {})}
+        )
 
     def release(self, lease: str) -> None:
         self._ask("POST", "/release", {"lease": lease})
 
     def want(self, lease: str, version: int, plans: Mapping[str, Json]) -> int:
-        """The new version; refused whole where a plan is not valid, or was made for another version than the current."""
+        """The new version. Refused whole where a plan is not valid, or was not made for the current version."""
         return int(self._json("POST", "/plans", {"lease": lease, "version": version, "plans": plans})["version"])
 
     def _json(self, method: str, path: str, body: Json | None = None) -> Json:
@@ -61,7 +63,9 @@ class Agent:
 
     def _ask(self, method: str, path: str, body: Json | None = None) -> str:
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"Authorization": f"Bearer {self.token}"}, method=method)
+        request = urllib.request.Request(
+            self.url + path, data, {"Authorization": f"Bearer {self.token}"}, method=method
+        )
         try:
             with urllib.request.urlopen(request, timeout=self.timeout_s + 10) as answer:
                 return str(answer.read().decode())

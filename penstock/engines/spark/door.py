@@ -31,8 +31,8 @@ def prepare(run: Path) -> None:
         file.write(secrets.token_urlsafe(32))
 
 
-def opened(environment: Mapping[str, str], run: Path, python: str = sys.executable) -> dict[str, str]:
-    """The environment with the door open: what the user set stays, ours is added.
+def opened(environment: Mapping[str, str], run: Path, python: str | None = sys.executable) -> dict[str, str]:
+    """The environment with the door open: what the user set stays, ours is added. Python workers follow `python`.
 
     >>> opened({"PENSTOCK_OFF": "1"}, Path("/run"))
     {'PENSTOCK_OFF': '1'}
@@ -42,6 +42,6 @@ def opened(environment: Mapping[str, str], run: Path, python: str = sys.executab
     added = {"PENSTOCK_RUN": str(run.resolve())}
     added["SPARK_DIST_CLASSPATH"] = ":".join(filter(None, [environment.get("SPARK_DIST_CLASSPATH"), str(jar())]))
     added["SPARK_SUBMIT_OPTS"] = f"{DRIVER_OPTIONS} {environment.get('SPARK_SUBMIT_OPTS', '')}".strip()
-    if "PYSPARK_PYTHON" not in environment:
+    if python and "PYSPARK_PYTHON" not in environment:
         added["PYSPARK_PYTHON"] = python
     return {**environment, **added}

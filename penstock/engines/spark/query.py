@@ -1,0 +1,239 @@
+"""One query as its facts tell it: batches, substreams, instances, arrivals, latency. No clock, no connection here."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from penstock.engines.spark.input import Files, Input, input_of
+from penstock.observe.latency import merged
+from penstock.observe.snapshot import Array, BatchSeen, ComponentSeen, How, InstancesSeen, SubstreamsSeen, frozen
+from penstock.topology.assignment import Assignment
+
+Json = Mapping[str, Any]
+RECENT_BATCHES = 20  # enough for a median, short enough to follow the load
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSeen:
+    version: int
+    parallelism: int
+    assignment: Assignment | None
+    executors: tuple[str, ...] | None
+    batch: int
+    at_s: float
+
+    @classmethod
+    def of(cls, fact: Json) -> PlanSeen:
+        plan = fact["plan"]
+        assignment = Assignment(tuple(plan["instance_of"])) if plan["instance_of"] else None
+        executors = tuple(plan["executors"]) if plan["executors"] else None
+        return cls(plan["version"], plan["parallelism"], assignment, executors, fact["batch"], fact["at_ms"] / 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A batch that is over, with what its switches counted."""
+
+    seen: BatchSeen
+    stages: tuple[Json, ...]
+    rows_dropped: float
+    rows_emitted: float | None
+    cost_s: float  # beyond the median of the batches before
+
+
+@dataclass(slots=True)
+class Query:
+    id: str
+    name: str
+    slots: int
+    shuffle_partitions: int | None = None
+    checkpoint: str | None = None
+    running: bool = True
+    error: str | None = None
+    unregulated: str | None = None
+    plan: PlanSeen | None = None
+    sources: tuple[str, ...] = ()
+    sink: str | None = None
+    inputs: dict[str, Input] = field(default_factory=dict)
+    rows_taken: dict[str, float] = field(default_factory=dict)
+    recent: deque[BatchSeen] = field(default_factory=lambda: deque(maxlen=RECENT_BATCHES))
+    fresh: list[Finished] = field(default_factory=list)
+    stages: tuple[Json, ...] = ()
+    arrived_before: float | None = None
+    previous_start_s: float | None = None
+
+    # what is told ------------------------------------------------------------------------------------------
+
+    def started(self, fact: Json) -> None:
+        self.running, self.error = True, None
+        self.checkpoint, self.shuffle_partitions = fact.get("checkpoint"), fact.get("shuffle_partitions")
+
+    def ended(self, fact: Json) -> None:
+        self.running, self.error = False, fact.get("error")
+
+    def arrivals(self, fact: Json) -> None:
+        source = self._input(fact["source"])
+        if isinstance(source, Files):
+            source.arrived(fact["files"])
+
+    def progressed(self, fact: Json) -> None:
+        progress = fact["progress"]
+        started_s = _time_s(progress["timestamp"])
+        self.sources = tuple(s["description"] for s in progress["sources"])
+        self.sink = progress["sink"]["description"]
+        spans = [self._take(source, started_s) for source in progress["sources"]]
+        batch = _batch(progress, fact["stages"], started_s)
+        late = [
+            source.curve.latency(first, last, batch.visible_at_s)
+            for source, first, last in spans
+            if last > first and source.curve.times_s
+        ]
+        self._finish(replace(batch, latency=merged(late) if late else None), fact)
+
+    def _take(self, source: Json, started_s: float) -> tuple[Input, float, float]:
+        described = source["description"]
+        entry = self._input(described)
+        entry.batch(source, started_s, self.previous_start_s)
+        first = self.rows_taken.get(described, 0.0)
+        self.rows_taken[described] = first + source["numInputRows"]
+        return entry, first, self.rows_taken[described]
+
+    def _input(self, description: str) -> Input:
+        return self.inputs.setdefault(description, input_of(description))
+
+    def _finish(self, batch: BatchSeen, fact: Json) -> None:
+        progress = fact["progress"]
+        dropped = sum(o["numRowsDroppedByWatermark"] for o in progress["stateOperators"])
+        emitted = progress["sink"].get("numOutputRows", -1)
+        usual_s = median(b.duration_s for b in self.recent) if self.recent else batch.duration_s
+        self.stages = tuple(fact["stages"]) or self.stages
+        self.fresh.append(
+            Finished(
+                batch,
+                tuple(fact["stages"]),
+                float(dropped),
+                float(emitted) if emitted >= 0 else None,
+                max(0.0, batch.duration_s - usual_s),
+            )
+        )
+        self.recent.append(batch)
+        self.previous_start_s = batch.started_at_s
+
+    # what stands -------------------------------------------------------------------------------------------
+
+    @property
+    def state_partitions(self) -> int | None:
+        """The substreams: partitions of its stateful stages."""
+        return max((max(s["substream"]) + 1 for s in self.stages if s["stateful"]), default=None)
+
+    @property
+    def useful_parallelism(self) -> int:
+        """No more instances than the widest stage had partitions lately have anything to do."""
+        widest = max((len(s["substream"]) for s in self.stages), default=self.shuffle_partitions or self.slots)
+        return max(1, min(self.slots, widest))
+
+    @property
+    def parallelism(self) -> int:
+        return min(self.plan.parallelism, self.useful_parallelism) if self.plan else self.useful_parallelism
+
+    @property
+    def arrivals_how(self) -> How:
+        worst = (How.EXACT, How.INTERPOLATED, How.BOUND)
+        return max((i.how for i in self.inputs.values()), key=worst.index, default=How.UNKNOWN)
+
+    # what was seen in a step -------------------------------------------------------------------------------
+
+    def seen(self, end_s: float) -> ComponentSeen:
+        batches, self.fresh = self.fresh, []
+        taken = sum(self.rows_taken.values())
+        arrived = max(taken, sum(i.curve.total for i in self.inputs.values()))
+        step_arrived = arrived - (self.arrived_before or 0.0)
+        self.arrived_before = arrived
+        dropped = sum(b.rows_dropped for b in batches)
+        emitted = [b.rows_emitted for b in batches if b.rows_emitted is not None]
+        latencies = [b.seen.latency for b in batches if b.seen.latency is not None]
+        known = self.arrivals_how is not How.UNKNOWN
+        oldest_s = self._oldest_pending_s()
+        seen = ComponentSeen(
+            rows_arrived=step_arrived if known else None,
+            rows_completed=sum(float(b.seen.rows or 0) for b in batches) - dropped,
+            rows_emitted=sum(emitted) if emitted else None,
+            rows_dropped=dropped,
+            rows_pending=arrived - taken if known else None,
+            oldest_pending_s=None if oldest_s is None else max(0.0, end_s - oldest_s),
+            arrivals_how=self.arrivals_how,
+            latency=merged(latencies) if latencies else None,
+            latency_how=self.arrivals_how if latencies else How.UNKNOWN,
+            parallelism=self.parallelism,
+            substreams=_substreams([s for b in batches for s in b.stages if s["stateful"]]),
+            instances=_instances([s for b in batches for s in b.stages], self.plan),
+            batches=tuple(b.seen for b in batches),
+        )
+        for described, source in self.inputs.items():
+            source.curve.forget_before(self.rows_taken.get(described, 0.0))
+        return seen
+
+    def _oldest_pending_s(self) -> float | None:
+        waiting = [i.curve.arrival_s(self.rows_taken.get(d, 0.0)) for d, i in self.inputs.items()]
+        return min((at_s for at_s in waiting if at_s is not None), default=None)
+
+
+def _time_s(timestamp: str) -> float:
+    return datetime.fromisoformat(timestamp).timestamp()
+
+
+def _batch(progress: Json, stages: Sequence[Json], started_s: float) -> BatchSeen:
+    """Output is visible at the end of addBatch: what follows it is Spark's own book-keeping."""
+    phases = {name: ms / 1000 for name, ms in progress["durationMs"].items()}
+    ended_s = started_s + phases.get("triggerExecution", progress["batchDuration"] / 1000)
+    return BatchSeen(
+        id=progress["batchId"],
+        started_at_s=started_s,
+        visible_at_s=ended_s - phases.get("commitOffsets", 0.0) - phases.get("commitBatch", 0.0),
+        ended_at_s=ended_s,
+        rows=progress["numInputRows"],
+        parallelism=max((len(set(s["instance"])) for s in stages), default=None),
+        phases_s={name: s for name, s in phases.items() if name != "triggerExecution"},
+    )
+
+
+def _substreams(stages: Sequence[Json]) -> SubstreamsSeen | None:
+    """Rows at the stateful stages: after partial aggregation, so the instance's true load, not source rows."""
+    if not stages:
+        return None
+    size = max(max(s["substream"]) for s in stages) + 1
+    sums = {key: _by(stages, "substream", key, size) for key in ("rows_in", "rows_out", "wall_ns", "fetch_wait_ns")}
+    return SubstreamsSeen(
+        rows_completed=sums["rows_in"],
+        rows_emitted=sums["rows_out"],
+        useful_s=frozen((sums["wall_ns"] - sums["fetch_wait_ns"]) / 1e9),
+    )
+
+
+def _instances(stages: Sequence[Json], plan: PlanSeen | None) -> InstancesSeen | None:
+    if not stages:
+        return None
+    size = max(max(s["instance"]) for s in stages) + 1
+    sums = {key: _by(stages, "instance", key, size) for key in ("rows_in", "wall_ns", "cpu_ns", "fetch_wait_ns")}
+    return InstancesSeen(
+        rows_executed=sums["rows_in"],
+        useful_s=frozen((sums["wall_ns"] - sums["fetch_wait_ns"]) / 1e9),
+        cpu_s=frozen(sums["cpu_ns"] / 1e9),
+        fetch_wait_s=frozen(sums["fetch_wait_ns"] / 1e9),
+    )
+
+
+def _by(stages: Sequence[Json], owner: str, column: str, size: int) -> Array:
+    total = np.zeros(size)
+    for stage in stages:
+        owners = np.asarray(stage[owner])
+        inside = owners >= 0
+        np.add.at(total, owners[inside], np.asarray(stage[column], dtype=np.float64)[inside])
+    return frozen(total)
