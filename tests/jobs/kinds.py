@@ -109,9 +109,9 @@ def timers():
             self.handle = handle
             self.seen = handle.getValueState("seen", "n long, due long")
 
-        def handleInputRows(self, key, frames, timer_values):
+        def handleInputRows(self, key, rows, timerValues):
             n, due = self.seen.get() if self.seen.exists() else (0, 0)
-            for frame in frames:
+            for frame in rows:
                 n += len(frame)
                 last = int(frame["ts"].max().timestamp() * 1000) + 10_000
                 if last > due:
@@ -122,7 +122,7 @@ def timers():
             self.seen.update((n, due))
             yield pd.DataFrame({"key": [], "n": []}).astype({"key": "str", "n": "int64"})
 
-        def handleExpiredTimer(self, key, timer_values, expired):
+        def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
             n, _ = self.seen.get()
             self.seen.clear()
             yield pd.DataFrame({"key": [key[0]], "n": [n]})

@@ -1,4 +1,4 @@
-"""A finite input in files, the same for every kind of query: out of order, with duplicates, and a last row that closes."""
+"""A finite input in files, the same for every kind: out of order, with duplicates, a last row that closes windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results equal a batch computation of the same input, to the row, while the query is rescaled and its driver killed."""
+"""Output equals a batch computation of the same input, to the row, while queries are rescaled and drivers killed."""
 
 from __future__ import annotations
 
