@@ -10,6 +10,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.parquet.column.statistics.LongStatistics
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.spark.internal.Logging
@@ -21,6 +22,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSource, FileS
  */
 object Inputs extends Logging {
   private val PulseMs = 500L
+  private val Ingress = "ingress_us" // as Penstock's load generator calls it
   private val QuickNs = 20000000L // a listing that is this quick may be made whenever it is of use
   private val ListingShare = 20 // of others at most 1/20 of the time
   private val watched = new ConcurrentHashMap[UUID, Seq[Directory]]()
@@ -51,7 +53,7 @@ object Inputs extends Logging {
     Option(watched.get(id)).toSeq.flatten.filter(_.due).foreach { d =>
       d.fresh().grouped(500).foreach { files =>
         Facts.add("arrivals", "query" -> id.toString, "source" -> d.source,
-          "files" -> files.map(f => Seq(f.visibleAtMs, f.bytes, f.rows.getOrElse(null))))
+          "files" -> files.map(f => Seq(f.visibleAtMs, f.bytes, f.footer.map(_.rows), f.footer.flatMap(_.ingressUs))))
       }
     }
   }
@@ -72,7 +74,9 @@ object Inputs extends Logging {
     field.get(source).asInstanceOf[FileStreamSourceLog].allFiles().filter(_.batchId <= last).map(_.sparkPath.toPath.toString).toSeq
   } catch { case e: ReflectiveOperationException => logWarning("files taken by earlier runs are not known", e); Seq.empty }
 
-  case class Arrived(visibleAtMs: Long, bytes: Long, rows: Option[Long])
+  /** Of Parquet: its rows, and the first and last ingress time where they carry one. */
+  case class Footer(rows: Long, ingressUs: Option[Seq[Long]])
+  case class Arrived(visibleAtMs: Long, bytes: Long, footer: Option[Footer])
 
   /** Files appear in it, or are committed to its `_spark_metadata` where another query's file sink writes it. */
   class Directory(val source: String, path: Path, conf: Configuration, before: Seq[String]) {
@@ -93,7 +97,7 @@ object Inputs extends Logging {
 
     private def listed(): Seq[Arrived] = {
       val files = fs.globStatus(path).toSeq.flatMap(s => if (s.isDirectory) fs.listStatus(s.getPath).toSeq else Seq(s))
-      files.filter(f => f.isFile && visible(f.getPath) && isNew(f)).map(f => Arrived(f.getModificationTime, f.getLen, rows(f)))
+      files.filter(f => f.isFile && visible(f.getPath) && isNew(f)).map(f => Arrived(f.getModificationTime, f.getLen, footer(f)))
     }
 
     private def committed(log: Path): Seq[Arrived] = for {
@@ -102,7 +106,7 @@ object Inputs extends Logging {
       bytes = file("size").asInstanceOf[Number].longValue
       status = new FileStatus(bytes, false, 0, 0, entry.getModificationTime, new Path(new URI(file("path").toString)))
       if isNew(status)
-    } yield Arrived(entry.getModificationTime, status.getLen, rows(status))
+    } yield Arrived(entry.getModificationTime, status.getLen, footer(status))
 
     private def visible(p: Path): Boolean = !p.getName.startsWith("_") && !p.getName.startsWith(".")
     private def isNew(f: FileStatus): Boolean = seen.add(f.getPath.toString)
@@ -112,12 +116,21 @@ object Inputs extends Logging {
       try scala.io.Source.fromInputStream(in, "UTF-8").getLines().toList finally in.close()
     }
 
-    /** Parquet says how many rows it holds in its footer; of other formats only the bytes are known. */
-    private def rows(f: FileStatus): Option[Long] =
+    /** Parquet says in its footer what it holds; of other formats only the bytes are known. */
+    private def footer(f: FileStatus): Option[Footer] =
       if (!f.getPath.getName.endsWith(".parquet")) None
       else try {
         val reader = ParquetFileReader.open(HadoopInputFile.fromPath(f.getPath, conf))
-        try Some(reader.getRecordCount) finally reader.close()
+        try Some(Footer(reader.getRecordCount, ingress(reader))) finally reader.close()
       } catch { case NonFatal(_) => None }
+
+    private def ingress(reader: ParquetFileReader): Option[Seq[Long]] = {
+      val known = for {
+        block <- reader.getFooter.getBlocks.asScala.toSeq
+        column <- block.getColumns.asScala if column.getPath.toDotString == Ingress
+        statistics <- Option(column.getStatistics).collect { case s: LongStatistics if s.hasNonNullValue => s }
+      } yield statistics
+      if (known.isEmpty) None else Some(Seq(known.map(_.getMin).min, known.map(_.getMax).max))
+    }
   }
 }

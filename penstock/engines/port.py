@@ -19,5 +19,5 @@ class Engine(Protocol):
         ...
 
     def apply(self, change: Change) -> Receipt:
-        """Take a change whole, or refuse it whole with a reason, at once. What came of it is told by later snapshots."""
+        """Take a change whole or refuse it whole with a reason, at once. What came of it, later snapshots tell."""
         ...

@@ -75,6 +75,7 @@ class BatchSeen:
     parallelism: int | None
     phases_s: Mapping[str, float] = field(default_factory=dict)
     latency: LatencyHistogram | None = None
+    arrival_latency: LatencyHistogram | None = None
 
     @property
     def duration_s(self) -> float:
@@ -83,7 +84,11 @@ class BatchSeen:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComponentSeen:
-    """Totals of the step, then its parts. `rows_pending` and `oldest_pending_s` are as at the step's end."""
+    """Totals of the step, then its parts. `rows_pending` and `oldest_pending_s` are as at the step's end.
+
+    `latency` is from when rows came into being, where they carry that time, else from when they became visible to the
+    engine; `arrival_latency` is always the latter.
+    """
 
     rows_arrived: float | None = None
     rows_completed: float | None = None
@@ -94,6 +99,7 @@ class ComponentSeen:
     arrivals_how: How = How.UNKNOWN
     latency: LatencyHistogram | None = None
     latency_how: How = How.UNKNOWN
+    arrival_latency: LatencyHistogram | None = None
     parallelism: int | None = None
     substreams: SubstreamsSeen | None = None
     instances: InstancesSeen | None = None

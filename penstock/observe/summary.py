@@ -27,6 +27,7 @@ class ComponentTotals:
     rows_dropped: float = 0.0
     pending: float | None = None
     latency: LatencyHistogram = EMPTY
+    arrival_latency: LatencyHistogram = EMPTY
     how: How = How.EXACT
     instance_seconds: float = 0.0
     seconds: float = 0.0
@@ -48,6 +49,8 @@ class ComponentTotals:
         if seen.latency is not None:
             self.latency = merged([self.latency, seen.latency])
             self.how = max(self.how, seen.latency_how, key=WORST_LAST.index)
+        if seen.arrival_latency is not None:
+            self.arrival_latency = merged([self.arrival_latency, seen.arrival_latency])
         self._keep_times(seen, snapshot)
 
     def _keep_times(self, seen: ComponentSeen, snapshot: Snapshot) -> None:
@@ -74,6 +77,7 @@ class ComponentTotals:
             "rows_dropped": _whole(self.rows_dropped),
             "pending": _whole(self.pending),
             "latency_s": latency_json(self.latency, self.how),
+            "arrival_latency_s": latency_json(self.arrival_latency, self.how),
             "success_share": success.share if success else None,
             "row_weighted_share": success.row_weighted_share if success else None,
             "mean_instances": self.instance_seconds / self.seconds if self.seconds else None,

@@ -49,8 +49,8 @@ def test_output_equals_batch_under_chaos_and_a_killed_driver(group: str, tmp_pat
     store, kinds = GROUPS[group]
     rows = write_input(tmp_path / "in", files=27, rows=60)
     (tmp_path / "chaos.yaml").write_text(CHAOS)
-    options = ["--config", tmp_path / "chaos.yaml", "--seed", "7"]
-    job = [JOBS / "kinds.py", tmp_path, store, *kinds]
+    options: list[str | Path] = ["--config", tmp_path / "chaos.yaml", "--seed", "7"]
+    job: list[str | Path] = [JOBS / "kinds.py", tmp_path, store, *kinds]
     with run(tmp_path / "killed", options, *job) as first:
         first.until(all_under_way(kinds, batches=2))
         assert not first.facts("query-ended"), "killed too late to show anything"
@@ -67,7 +67,7 @@ def test_a_query_goes_from_plain_spark_to_penstock_and_back(tmp_path: Path) -> N
     kinds = ["aggregation", "outer", "dedupe"]
     rows = write_input(tmp_path / "in", files=36, rows=40)
     (tmp_path / "chaos.yaml").write_text(CHAOS)
-    job = [JOBS / "kinds.py", tmp_path, "mixed", *kinds]
+    job: list[str | Path] = [JOBS / "kinds.py", tmp_path, "mixed", *kinds]
     checkpoints = [tmp_path / "checkpoint" / kind for kind in kinds]
     with plain(*job) as process:
         await_condition(lambda: all(committed_batch(c) >= 1 for c in checkpoints), process)
@@ -89,8 +89,8 @@ def test_the_full_matrix(kind: str, store: str, tmp_path: Path) -> None:
     rng = random.Random(int(os.environ.get("PENSTOCK_FUZZ_SEED", "0")))
     rows = write_input(tmp_path / "in", files=180, rows=60, seed=rng.randrange(1000))
     (tmp_path / "chaos.yaml").write_text(CHAOS)
-    options = ["--config", tmp_path / "chaos.yaml", "--seed", str(rng.randrange(1000))]
-    job = [JOBS / "kinds.py", tmp_path, store, kind]
+    options: list[str | Path] = ["--config", tmp_path / "chaos.yaml", "--seed", str(rng.randrange(1000))]
+    job: list[str | Path] = [JOBS / "kinds.py", tmp_path, store, kind]
     changes = 0
     for kill in range(5):
         with run(tmp_path / f"killed-{kill}", options, *job) as killed:

@@ -31,7 +31,8 @@ def under_chaos(folder: Path, trap: str) -> Running:
 
 def test_a_replayed_batch_runs_under_the_plan_it_first_ran_with(tmp_path: Path) -> None:
     rows = write_input(tmp_path / "in", files=12, rows=200)
-    out, job = tmp_path / "out" / "replayed", [JOBS / "traps.py", tmp_path, "replayed"]
+    out = tmp_path / "out" / "replayed"
+    job: list[str | Path] = [JOBS / "traps.py", tmp_path, "replayed"]
 
     def killed_in_mid_batch(running: Running) -> bool:
         newest = max((int(f.name.split("-")[0]) for f in out.glob("[0-9]*-*")), default=0)

@@ -1,6 +1,7 @@
 """What reached a query's input, and how well that is known, source by source.
 
-files     the agent lists the directory: when each file became visible, its bytes, and in Parquet its rows
+files     the agent lists the directory: when each file became visible, its bytes, and in Parquet its rows and,
+          where they carry it, their ingress times
 kafka     end offsets, which Spark's own progress tells at every trigger
 rate      the source is a clock: so many rows become visible at each full second
 others    only that a batch's rows came between the start of the batch before and its own
@@ -21,8 +22,11 @@ Json = Mapping[str, Any]
 
 
 class Input(Protocol):
+    """`curve` is when rows became visible to Spark; `ingress` when they came into being, where they carry that time."""
+
     how: How
     curve: ArrivalCurve
+    ingress: ArrivalCurve | None
 
     def batch(self, source: Json, started_at_s: float, previous_start_s: float | None) -> None:
         """Spark's account of this source in a batch that is over."""
@@ -35,18 +39,27 @@ class Files:
 
     how: How = How.EXACT
     curve: ArrivalCurve = field(default_factory=lambda: ArrivalCurve(steps=True))
+    ingress: ArrivalCurve | None = None
     _files: list[tuple[float, float]] = field(default_factory=list)  # visible at, bytes: rows not known yet
     _rows_taken: float = 0.0
     _rows_per_byte: float | None = None
 
     def arrived(self, files: Sequence[Sequence[Any]]) -> None:
-        for visible_ms, size, rows in files:
+        for visible_ms, size, rows, ingress_us in files:
             if rows is None:
                 self.how = How.INTERPOLATED
                 self._files.append((visible_ms / 1000, float(size)))
             else:
                 self.curve.add(visible_ms / 1000, rows)
+                self._came_into_being(rows, ingress_us)
         self._guess()
+
+    def _came_into_being(self, rows: float, ingress_us: Sequence[float] | None) -> None:
+        """Between the first and the last stamp of a file its rows came evenly."""
+        if ingress_us is not None:
+            self.ingress = self.ingress or ArrivalCurve(steps=False)
+            self.ingress.add(ingress_us[0] / 1e6, 0)
+            self.ingress.add(ingress_us[1] / 1e6, rows)
 
     def batch(self, source: Json, started_at_s: float, previous_start_s: float | None) -> None:
         self._rows_taken += source["numInputRows"]
@@ -71,6 +84,7 @@ class Files:
 class Kafka:
     how: How = How.INTERPOLATED
     curve: ArrivalCurve = field(default_factory=lambda: ArrivalCurve(steps=False))
+    ingress: ArrivalCurve | None = None
     _first: float | None = None
 
     def batch(self, source: Json, started_at_s: float, previous_start_s: float | None) -> None:
@@ -95,6 +109,7 @@ class Rate:
     rows_per_s: float
     how: How = How.INTERPOLATED
     curve: ArrivalCurve = field(default_factory=lambda: ArrivalCurve(steps=True))
+    ingress: ArrivalCurve | None = None
     _start_s: tuple[float, float] = (float("-inf"), float("inf"))
     _last: int | None = None
 
@@ -114,6 +129,7 @@ class Rate:
 class Unwatched:
     how: How = How.BOUND
     curve: ArrivalCurve = field(default_factory=lambda: ArrivalCurve(steps=False))
+    ingress: ArrivalCurve | None = None
 
     def batch(self, source: Json, started_at_s: float, previous_start_s: float | None) -> None:
         if not self.curve.times_s:

@@ -76,7 +76,7 @@ class Ledger:
         return name if name not in taken else f"{name}-{len(self.queries) + 1}"
 
     def _settle(self, query: Query) -> None:
-        """A change is in force when the first batch under each of its plans is over; its cost is what that took more."""
+        """A change is in force when the first batch under each of its plans is over; what it took more is its cost."""
         for change, versions in list(self.awaited.items()):
             version = versions.get(query.id)
             if version is None or query.plan is None or query.plan.version < version:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from penstock.engines.spark.input import Files, Input, input_of
-from penstock.observe.latency import merged
+from penstock.observe.arrivals import ArrivalCurve
+from penstock.observe.latency import LatencyHistogram, merged
 from penstock.observe.snapshot import Array, BatchSeen, ComponentSeen, How, InstancesSeen, SubstreamsSeen, frozen
 from penstock.topology.assignment import Assignment
 
@@ -90,12 +91,9 @@ class Query:
         self.sink = progress["sink"]["description"]
         spans = [self._take(source, started_s) for source in progress["sources"]]
         batch = _batch(progress, fact["stages"], started_s)
-        late = [
-            source.curve.latency(first, last, batch.visible_at_s)
-            for source, first, last in spans
-            if last > first and source.curve.times_s
-        ]
-        self._finish(replace(batch, latency=merged(late) if late else None), fact)
+        arrival = _latency([(s.curve, a, b) for s, a, b in spans], batch.visible_at_s)
+        true = _latency([(s.ingress or s.curve, a, b) for s, a, b in spans], batch.visible_at_s)
+        self._finish(replace(batch, latency=true, arrival_latency=arrival), fact)
 
     def _take(self, source: Json, started_s: float) -> tuple[Input, float, float]:
         described = source["description"]
@@ -159,6 +157,7 @@ class Query:
         dropped = sum(b.rows_dropped for b in batches)
         emitted = [b.rows_emitted for b in batches if b.rows_emitted is not None]
         latencies = [b.seen.latency for b in batches if b.seen.latency is not None]
+        arrival = [b.seen.arrival_latency for b in batches if b.seen.arrival_latency is not None]
         known = self.arrivals_how is not How.UNKNOWN
         oldest_s = self._oldest_pending_s()
         seen = ComponentSeen(
@@ -171,18 +170,27 @@ class Query:
             arrivals_how=self.arrivals_how,
             latency=merged(latencies) if latencies else None,
             latency_how=self.arrivals_how if latencies else How.UNKNOWN,
+            arrival_latency=merged(arrival) if arrival else None,
             parallelism=self.parallelism,
             substreams=_substreams([s for b in batches for s in b.stages if s["stateful"]]),
             instances=_instances([s for b in batches for s in b.stages], self.plan),
             batches=tuple(b.seen for b in batches),
         )
         for described, source in self.inputs.items():
-            source.curve.forget_before(self.rows_taken.get(described, 0.0))
+            for curve in filter(None, (source.curve, source.ingress)):
+                curve.forget_before(self.rows_taken.get(described, 0.0))
         return seen
 
     def _oldest_pending_s(self) -> float | None:
         waiting = [i.curve.arrival_s(self.rows_taken.get(d, 0.0)) for d, i in self.inputs.items()]
         return min((at_s for at_s in waiting if at_s is not None), default=None)
+
+
+def _latency(spans: Sequence[tuple[ArrivalCurve, float, float]], visible_at_s: float) -> LatencyHistogram | None:
+    """Of the rows that a batch took from each source; what is not known to have arrived has no latency."""
+    known = [curve.latency(first, last, visible_at_s) for curve, first, last in spans if last > first and curve.rows]
+    found = merged(known)
+    return found if found.count else None
 
 
 def _time_s(timestamp: str) -> float:
