@@ -23,8 +23,8 @@ import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSource, FileS
 object Inputs extends Logging {
   private val PulseMs = 500L
   private val Ingress = "ingress_us" // as Penstock's load generator calls it
-  private val QuickNs = 20000000L // a listing that is this quick may be made whenever it is of use
-  private val ListingShare = 20 // of others at most 1/20 of the time
+  private val ListingShare = 5 // a slow listing is not begun again at once
+  private val LongestPauseNs = 2000000000L
   private val watched = new ConcurrentHashMap[UUID, Seq[Directory]]()
   private val taken = new ConcurrentHashMap[UUID, Map[String, String]]()
   private lazy val pulse = new Thread(() => loop(), "penstock-inputs")
@@ -91,7 +91,7 @@ object Inputs extends Logging {
       val log = new Path(path, "_spark_metadata")
       val found = (if (fs.exists(log)) committed(log) else listed()).sortBy(_.visibleAtMs)
       val now = System.nanoTime()
-      nextNs = if (now - started < QuickNs) now else now + (now - started) * ListingShare
+      nextNs = now + math.min((now - started) * ListingShare, LongestPauseNs)
       found
     }
 

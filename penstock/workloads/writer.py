@@ -71,6 +71,6 @@ class FileWriter:
     def _write_to(self, path: Path, batch: Batch) -> None:
         if self._format == "parquet":
             table = arrow_table(batch)
-            import_pyarrow().parquet.write_table(table, path, use_dictionary=["key"], write_statistics=False)
+            import_pyarrow().parquet.write_table(table, path, use_dictionary=["key"], write_statistics=["ingress_us"])
         else:
             path.write_bytes(b"\n".join(LINES[self._format](batch)) + b"\n")

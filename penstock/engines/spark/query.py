@@ -19,6 +19,7 @@ from penstock.topology.assignment import Assignment
 
 Json = Mapping[str, Any]
 RECENT_BATCHES = 20  # enough for a median, short enough to follow the load
+HOLD_S = 10.0  # a batch may be told of before the arrival of its rows: it is kept back so long for that
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,11 @@ class PlanSeen:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A batch that is over, with what its switches counted."""
+    """A batch that is over, with what its switches counted. `taken`: of each source, from which row up to which."""
 
     seen: BatchSeen
     stages: tuple[Json, ...]
+    taken: Mapping[str, tuple[float, float]]
     rows_dropped: float
     rows_emitted: float | None
     cost_s: float  # beyond the median of the batches before
@@ -59,15 +61,17 @@ class Query:
     running: bool = True
     error: str | None = None
     unregulated: str | None = None
+    parked: bool = False
     plan: PlanSeen | None = None
     sources: tuple[str, ...] = ()
     sink: str | None = None
     inputs: dict[str, Input] = field(default_factory=dict)
-    rows_taken: dict[str, float] = field(default_factory=dict)
+    rows_taken: dict[str, float] = field(default_factory=dict)  # by batches that are over
+    rows_done: dict[str, float] = field(default_factory=dict)  # by those that were shown
     recent: deque[BatchSeen] = field(default_factory=lambda: deque(maxlen=RECENT_BATCHES))
     fresh: list[Finished] = field(default_factory=list)
     stages: tuple[Json, ...] = ()
-    arrived_before: float | None = None
+    arrived_before: float = 0.0
     previous_start_s: float | None = None
 
     # what is told ------------------------------------------------------------------------------------------
@@ -89,24 +93,20 @@ class Query:
         started_s = _time_s(progress["timestamp"])
         self.sources = tuple(s["description"] for s in progress["sources"])
         self.sink = progress["sink"]["description"]
-        spans = [self._take(source, started_s) for source in progress["sources"]]
-        batch = _batch(progress, fact["stages"], started_s)
-        arrival = _latency([(s.curve, a, b) for s, a, b in spans], batch.visible_at_s)
-        true = _latency([(s.ingress or s.curve, a, b) for s, a, b in spans], batch.visible_at_s)
-        self._finish(replace(batch, latency=true, arrival_latency=arrival), fact)
+        taken = {source["description"]: self._take(source, started_s) for source in progress["sources"]}
+        self._finish(_batch(progress, fact["stages"], started_s), taken, fact)
 
-    def _take(self, source: Json, started_s: float) -> tuple[Input, float, float]:
+    def _take(self, source: Json, started_s: float) -> tuple[float, float]:
         described = source["description"]
-        entry = self._input(described)
-        entry.batch(source, started_s, self.previous_start_s)
+        self._input(described).batch(source, started_s, self.previous_start_s)
         first = self.rows_taken.get(described, 0.0)
         self.rows_taken[described] = first + source["numInputRows"]
-        return entry, first, self.rows_taken[described]
+        return first, self.rows_taken[described]
 
     def _input(self, description: str) -> Input:
         return self.inputs.setdefault(description, input_of(description))
 
-    def _finish(self, batch: BatchSeen, fact: Json) -> None:
+    def _finish(self, batch: BatchSeen, taken: Mapping[str, tuple[float, float]], fact: Json) -> None:
         progress = fact["progress"]
         dropped = sum(o["numRowsDroppedByWatermark"] for o in progress["stateOperators"])
         emitted = progress["sink"].get("numOutputRows", -1)
@@ -116,6 +116,7 @@ class Query:
             Finished(
                 batch,
                 tuple(fact["stages"]),
+                taken,
                 float(dropped),
                 float(emitted) if emitted >= 0 else None,
                 max(0.0, batch.duration_s - usual_s),
@@ -149,41 +150,73 @@ class Query:
     # what was seen in a step -------------------------------------------------------------------------------
 
     def seen(self, end_s: float) -> ComponentSeen:
-        batches, self.fresh = self.fresh, []
-        taken = sum(self.rows_taken.values())
-        arrived = max(taken, sum(i.curve.total for i in self.inputs.values()))
-        step_arrived = arrived - (self.arrived_before or 0.0)
-        self.arrived_before = arrived
+        batches = self._ready(end_s)
+        for batch in batches:
+            self.rows_done |= {source: last for source, (_, last) in batch.taken.items()}
+        done = sum(self.rows_done.values())
+        arrived = max(done, sum(i.curve.total for i in self.inputs.values()))
+        step_arrived, self.arrived_before = arrived - self.arrived_before, arrived
+        timed = [self._timed(b) for b in batches]
         dropped = sum(b.rows_dropped for b in batches)
-        emitted = [b.rows_emitted for b in batches if b.rows_emitted is not None]
-        latencies = [b.seen.latency for b in batches if b.seen.latency is not None]
-        arrival = [b.seen.arrival_latency for b in batches if b.seen.arrival_latency is not None]
         known = self.arrivals_how is not How.UNKNOWN
         oldest_s = self._oldest_pending_s()
         seen = ComponentSeen(
             rows_arrived=step_arrived if known else None,
             rows_completed=sum(float(b.seen.rows or 0) for b in batches) - dropped,
-            rows_emitted=sum(emitted) if emitted else None,
+            rows_emitted=_known_sum([b.rows_emitted for b in batches]),
             rows_dropped=dropped,
-            rows_pending=arrived - taken if known else None,
+            rows_pending=arrived - done if known else None,
             oldest_pending_s=None if oldest_s is None else max(0.0, end_s - oldest_s),
             arrivals_how=self.arrivals_how,
-            latency=merged(latencies) if latencies else None,
-            latency_how=self.arrivals_how if latencies else How.UNKNOWN,
-            arrival_latency=merged(arrival) if arrival else None,
+            latency=_merged([b.latency for b in timed]),
+            latency_how=self.arrivals_how if any(b.latency for b in timed) else How.UNKNOWN,
+            arrival_latency=_merged([b.arrival_latency for b in timed]),
             parallelism=self.parallelism,
             substreams=_substreams([s for b in batches for s in b.stages if s["stateful"]]),
-            instances=_instances([s for b in batches for s in b.stages], self.plan),
-            batches=tuple(b.seen for b in batches),
+            instances=_instances([s for b in batches for s in b.stages]),
+            batches=tuple(timed),
         )
-        for described, source in self.inputs.items():
-            for curve in filter(None, (source.curve, source.ingress)):
-                curve.forget_before(self.rows_taken.get(described, 0.0))
+        self._forget()
         return seen
 
+    def _ready(self, end_s: float) -> list[Finished]:
+        """In order: nothing overtakes a batch that is kept back."""
+        ready = 0
+        while ready < len(self.fresh) and self._told(self.fresh[ready], end_s):
+            ready += 1
+        batches, self.fresh = self.fresh[:ready], self.fresh[ready:]
+        return batches
+
+    def _told(self, batch: Finished, end_s: float) -> bool:
+        exact = [(i, last) for s, (_, last) in batch.taken.items() if (i := self.inputs[s]).how is How.EXACT]
+        arrived = all(i.curve.total >= last for i, last in exact)
+        return arrived or not self.running or end_s - batch.seen.ended_at_s > HOLD_S
+
+    def _timed(self, batch: Finished) -> BatchSeen:
+        at_s = batch.seen.visible_at_s
+        spans = [(self.inputs[source], first, last) for source, (first, last) in batch.taken.items()]
+        arrival = _latency([(i.curve, first, last) for i, first, last in spans], at_s)
+        true = _latency([(i.ingress or i.curve, first, last) for i, first, last in spans], at_s)
+        return replace(batch.seen, latency=true, arrival_latency=arrival)
+
+    def _forget(self) -> None:
+        for source, entry in self.inputs.items():
+            for curve in filter(None, (entry.curve, entry.ingress)):
+                curve.forget_before(self.rows_done.get(source, 0.0))
+
     def _oldest_pending_s(self) -> float | None:
-        waiting = [i.curve.arrival_s(self.rows_taken.get(d, 0.0)) for d, i in self.inputs.items()]
+        waiting = [i.curve.arrival_s(self.rows_done.get(d, 0.0)) for d, i in self.inputs.items()]
         return min((at_s for at_s in waiting if at_s is not None), default=None)
+
+
+def _known_sum(values: Sequence[float | None]) -> float | None:
+    known = [v for v in values if v is not None]
+    return sum(known) if known else None
+
+
+def _merged(histograms: Sequence[LatencyHistogram | None]) -> LatencyHistogram | None:
+    known = [h for h in histograms if h is not None]
+    return merged(known) if known else None
 
 
 def _latency(spans: Sequence[tuple[ArrivalCurve, float, float]], visible_at_s: float) -> LatencyHistogram | None:
@@ -225,7 +258,7 @@ def _substreams(stages: Sequence[Json]) -> SubstreamsSeen | None:
     )
 
 
-def _instances(stages: Sequence[Json], plan: PlanSeen | None) -> InstancesSeen | None:
+def _instances(stages: Sequence[Json]) -> InstancesSeen | None:
     if not stages:
         return None
     size = max(max(s["instance"]) for s in stages) + 1
