@@ -160,6 +160,7 @@ class Counted(member: Int, rdd: RDD[InternalRow], partition: Partition, task: Ta
 
   private def close(): Unit = if (open) {
     open = false
+    Parked.settle(task)
     val now = Reading.now(task)
     val wall = System.nanoTime() - started
     tally.add(Cost(member, now.rows - before.rows, out, wall, now.cpuNs - before.cpuNs, (now.fetchWaitMs - before.fetchWaitMs) * 1000000))

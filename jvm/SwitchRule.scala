@@ -27,7 +27,10 @@ object SwitchRule extends Rule[SparkPlan] with Logging {
   override def apply(plan: SparkPlan): SparkPlan = queryOfThisThread match {
     case None => plan
     case Some(query) =>
-      try regulated(query, plan) catch {
+      try {
+        Parked.tell(query, plan)
+        regulated(query, plan)
+      } catch {
         case NonFatal(e) =>
           logWarning("Penstock leaves this batch alone", e)
           Unregulated.say(query, s"the switch could not be put into its plan: $e")

@@ -55,6 +55,13 @@ class Deployment:
     def targets(self) -> tuple[Target, ...]:
         return tuple(Target(t.id, c) for t in self.topologies.values() for c in t.in_order)
 
+    @property
+    def streams(self) -> tuple[tuple[Target, Target], ...]:
+        """Which component feeds which."""
+        return tuple(
+            (Target(t.id, s.source), Target(t.id, s.target)) for t in self.topologies.values() for s in t.streams
+        )
+
     def component(self, target: Target) -> Component:
         return self.topologies[target.topology][target.component]
 

@@ -84,6 +84,7 @@ def regulate(
         session.saw(deployment, snapshot)
 
     started = State(f"{session.directory.path.name}-change")
+    _state_edges(session.regulation, engine, recorder)
     regulator = Regulator(engine, session.regulation, session.log, time.time, session.seed, sink, started)
     until_s = time.monotonic() + (duration_s or float("inf"))
     while not session.interrupted and time.monotonic() < until_s:
@@ -97,6 +98,15 @@ def regulate(
         if over(STEP_S):
             return True
     return False
+
+
+def _state_edges(regulation: Regulation, engine: SparkEngine, recorder: Recorder) -> None:
+    """A fact like the others, so that a recorded run has it too."""
+    stated = {name: rule.reads_from for name, rule in regulation.rules.items() if rule.reads_from}
+    if stated:
+        fact = {"fact": "reads-from", "edges": stated}
+        recorder.fact(fact)
+        engine.ledger.fold(fact)
 
 
 def last_words(session: Session, engine: SparkEngine, recorder: Recorder) -> None:
@@ -114,7 +124,8 @@ def last_words(session: Session, engine: SparkEngine, recorder: Recorder) -> Non
 
 
 def conclude(session: Session, exit_code: int | None, sentence: str, as_json: bool) -> None:
-    summary = {**session.totals.json(session.objectives), "changes": changes(session.log), "exit": exit_code}
+    streams = session.deployment.streams if session.deployment else ()
+    summary = {**session.totals.json(session.objectives, streams), "changes": changes(session.log), "exit": exit_code}
     summary["ended"] = sentence
     session.directory.write("summary.json", summary)
     write_report(session.directory)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,16 +101,21 @@ class RunTotals:
         for target, seen in snapshot.components.items():
             self.components.setdefault(target, ComponentTotals()).add(seen, snapshot)
 
-    def json(self, objectives: Mapping[Target, Sequence[Objective]]) -> dict[str, Any]:
-        """Rows come in where no other component of the run feeds them; here that is told by component only."""
+    def json(
+        self, objectives: Mapping[Target, Sequence[Objective]], streams: Collection[tuple[Target, Target]] = ()
+    ) -> dict[str, Any]:
+        """Rows come in at the components that no other feeds, and go out at those that feed no other."""
         parts = {t: c.json(self._success(t, c, objectives)) for t, c in self.components.items()}
         shares = [p["success_share"] for p in parts.values() if p["success_share"] is not None]
+        fed, feeding = {target for _, target in streams}, {source for source, _ in streams}
+        sources = [c for t, c in self.components.items() if t not in fed]
+        sinks = [c for t, c in self.components.items() if t not in feeding]
         totals = list(self.components.values())
         return {
-            "rows_in": _whole(_sum([c.rows_in for c in totals])),
-            "rows_out": _whole(_sum([c.rows_out for c in totals])),
+            "rows_in": _whole(_sum([c.rows_in for c in sources])),
+            "rows_out": _whole(_sum([c.rows_out for c in sinks])),
             "pending": _whole(_sum([c.pending for c in totals])),
-            "latency_s": latency_json(merged([c.latency for c in totals]), _worst([c.how for c in totals])),
+            "latency_s": latency_json(merged([c.latency for c in sinks]), _worst([c.how for c in sinks])),
             "success_share": min(shares, default=None),
             "mean_instances": _sum([p["mean_instances"] for p in parts.values()]),
             "instance_seconds": sum(c.instance_seconds for c in totals),

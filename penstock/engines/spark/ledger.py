@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.changes import Capabilities, Execution, PartKind, Receipt, Status, Target
 from penstock.deployment import Container, Deployment, Host
 from penstock.engines.spark.query import PlanSeen, Query
+from penstock.errors import InvalidInput
 from penstock.ids import ChangeId, ComponentId, ContainerId, HostId, TopologyId
 from penstock.observe.snapshot import ComponentSeen, Snapshot
 from penstock.topology.assignment import Assignment, spread
@@ -23,12 +24,16 @@ CAPABILITIES = Capabilities(
 
 @dataclass(slots=True)
 class Ledger:
+    """`reads_from` are edges that nobody can see from outside, as `foreachBatch` hides them: somebody stated them."""
+
+    reads_from: Mapping[str, Collection[str]] = field(default_factory=dict)
     queries: dict[str, Query] = field(default_factory=dict)
     driver: Json = field(default_factory=dict)
     executors: dict[str, Container] = field(default_factory=dict)
     missed_facts: int = 0
     awaited: dict[ChangeId, dict[str, int]] = field(default_factory=dict)  # change -> query -> plan version
     receipts: list[Receipt] = field(default_factory=list)
+    parked: set[str] = field(default_factory=set)  # may be told before the query's own start is
     _numbered: int = 0
     _last_end_s: float | None = None
 
@@ -45,10 +50,14 @@ class Ledger:
             self.executors.pop(fact["executor"], None)
         elif kind == "query-started":
             self._query(fact).started(fact)
+        elif kind == "reads-from":
+            self.reads_from = fact["edges"]
+        elif kind == "parked":
+            self.parked.add(fact["query"])
         elif "query" in fact and fact["query"] in self.queries:
             self._tell(self.queries[fact["query"]], kind, fact)
         for query in self.queries.values():
-            query.slots = self.slots
+            query.slots, query.parked = self.slots, query.id in self.parked
 
     def _tell(self, query: Query, kind: str, fact: Json) -> None:
         if kind == "progress":
@@ -118,7 +127,7 @@ class Ledger:
     def deployment(self) -> Deployment:
         live = {self.target(q): q for q in self.queries.values()}
         components = tuple(_component(q) for q in live.values())
-        topology = Topology(self.topology_id, components, tuple(_streams(list(live.values()))))
+        topology = _joined(self.topology_id, components, _streams(list(live.values()), self.reads_from))
         hosts = {c.host: Host(c.host, cores=self.driver.get("cores", c.slots)) for c in self.executors.values()}
         assigned = {t: self.assignment(q) for t, q in live.items()}
         placed = {t: q.plan.executors for t, q in live.items() if q.plan and q.plan.executors}
@@ -141,6 +150,14 @@ class Ledger:
         return Snapshot(start_s, end_s, seen, receipts=receipts, missed_facts=missed)
 
 
+def _joined(id: TopologyId, components: tuple[Component, ...], streams: list[Stream]) -> Topology:
+    """Queries that feed each other in a circle are no topology: they are regulated each by itself."""
+    try:
+        return Topology(id, components, tuple(streams))
+    except InvalidInput:
+        return Topology(id, components)
+
+
 def _component(query: Query) -> Component:
     bound = query.useful_parallelism
     return Component(
@@ -151,23 +168,25 @@ def _component(query: Query) -> Component:
     )
 
 
-def _streams(queries: list[Query]) -> list[Stream]:
-    """One query's sink is another's source: the same path, or the same topic."""
+def _streams(queries: list[Query], reads_from: Mapping[str, Collection[str]]) -> list[Stream]:
+    """One query's sink is another's source, the same path or the same topic; or somebody said so."""
+    pairs = [(a, b) for a in queries for b in queries if a is not b]
     return [
         Stream(ComponentId(a.name), ComponentId(b.name))
-        for a in queries
-        for b in queries
-        if a is not b and a.sink and any(_place(a.sink) == _place(source) for source in b.sources) and _place(a.sink)
+        for a, b in pairs
+        if a.name in reads_from.get(b.name, ()) or (_place(a.sink) and _place(a.sink) in map(_place, b.sources))
     ]
 
 
-def _place(description: str) -> str | None:
+def _place(description: str | None) -> str | None:
     """
     >>> _place("FileSink[file:/data/words]") == _place("FileStreamSource[file:/data/words]")
     True
     >>> _place("KafkaV2[Subscribe[words]]")
     'kafka:words'
     """
+    if description is None:
+        return None
     if found := re.match(r"(?:FileSink|FileStreamSource)\[(?:file:)?/*(.*?)/*\]$", description):
         return f"path:{found[1]}"
     found = re.match(r"KafkaV2\[Subscribe\[(.*?)\]\]", description)

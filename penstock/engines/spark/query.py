@@ -71,6 +71,7 @@ class Query:
     recent: deque[BatchSeen] = field(default_factory=lambda: deque(maxlen=RECENT_BATCHES))
     fresh: list[Finished] = field(default_factory=list)
     stages: tuple[Json, ...] = ()
+    widths: deque[int] = field(default_factory=lambda: deque(maxlen=RECENT_BATCHES))  # partitions of the widest stage
     arrived_before: float = 0.0
     previous_start_s: float | None = None
 
@@ -123,6 +124,7 @@ class Query:
             )
         )
         self.recent.append(batch)
+        self.widths.extend([max(len(s["substream"]) for s in fact["stages"])] if fact["stages"] else [])
         self.previous_start_s = batch.started_at_s
 
     # what stands -------------------------------------------------------------------------------------------
@@ -134,9 +136,9 @@ class Query:
 
     @property
     def useful_parallelism(self) -> int:
-        """No more instances than the widest stage had partitions lately have anything to do."""
-        widest = max((len(s["substream"]) for s in self.stages), default=self.shuffle_partitions or self.slots)
-        return max(1, min(self.slots, widest))
+        """One instance for each substream; without state, for each partition of the widest stage seen lately."""
+        widest = max(self.widths, default=self.shuffle_partitions or self.slots)
+        return max(1, min(self.slots, self.state_partitions or widest))
 
     @property
     def parallelism(self) -> int:
