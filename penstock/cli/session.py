@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.action_log import ActionLog, Event
+from penstock.action_log import ActionLog, Entry, Event
 from penstock.changes import Target
 from penstock.cli.live import Live
 from penstock.deployment import Deployment
@@ -19,6 +19,7 @@ from penstock.engines.spark.engine import SparkEngine
 from penstock.engines.spark.recording import Recorder
 from penstock.errors import NotAttached
 from penstock.objectives.objective import Objective
+from penstock.objectives.parse import text_of
 from penstock.observe.snapshot import Snapshot
 from penstock.observe.summary import RunTotals
 from penstock.policies.cycle import State
@@ -60,6 +61,7 @@ class Session:
             if what not in self.advised:
                 self.advised.add(what)
                 self.live.say(f"warning: {sentence}")
+                self.log.append(Entry(time.time(), Event.ALERT, "advice", sentence))
 
 
 def stop_on_signals(session: Session) -> None:
@@ -126,7 +128,9 @@ def last_words(session: Session, engine: SparkEngine, recorder: Recorder) -> Non
 def conclude(session: Session, exit_code: int | None, sentence: str, as_json: bool) -> None:
     streams = session.deployment.streams if session.deployment else ()
     summary = {**session.totals.json(session.objectives, streams), "changes": changes(session.log), "exit": exit_code}
-    summary["ended"] = sentence
+    summary["ended"], summary["ended_s"] = sentence, time.time()
+    promised = session.objectives.items()
+    summary["objectives"] = {str(t.component): [text_of(o) for o in found] for t, found in promised}
     session.directory.write("summary.json", summary)
     write_report(session.directory)
     session.live.say(sentence)

@@ -64,10 +64,10 @@ class ComponentTotals:
         if seen.oldest_pending_s is not None and snapshot.duration_s > 0:
             self.pending_spans.append((snapshot.start_s, snapshot.end_s, snapshot.end_s - seen.oldest_pending_s))
 
-    def success(self, objective: Objective, start_s: float, end_s: float) -> Success:
+    def timeline(self, start_s: float, end_s: float) -> Timeline:
         at_s, late_s, rows = np.asarray(self.completed, dtype=np.float64).reshape(-1, 3).T
         since = np.asarray(self.pending_spans, dtype=np.float64).reshape(-1, 3).T
-        return success_share(objective, [Timeline(start_s, end_s, at_s, late_s, rows, *since)])
+        return Timeline(start_s, end_s, at_s, late_s, rows, *since)
 
     def json(self, success: Success | None) -> dict[str, Any]:
         return {
@@ -127,7 +127,8 @@ class RunTotals:
         self, target: Target, totals: ComponentTotals, objectives: Mapping[Target, Sequence[Objective]]
     ) -> Success | None:
         """The worst of what was promised for it: every promise is to be kept."""
-        kept = [totals.success(o, self.start_s or 0.0, self.end_s) for o in objectives.get(target, ())]
+        timeline = totals.timeline(self.start_s or 0.0, self.end_s)
+        kept = [success_share(o, [timeline]) for o in objectives.get(target, ())]
         return min((k for k in kept if k.share is not None), key=lambda k: k.share or 0.0, default=None)
 
 

@@ -207,7 +207,8 @@ class Query:
                 curve.forget_before(self.rows_done.get(source, 0.0))
 
     def _oldest_pending_s(self) -> float | None:
-        waiting = [i.curve.arrival_s(self.rows_done.get(d, 0.0)) for d, i in self.inputs.items()]
+        """Of the first row that waits; less than half a row is rounding."""
+        waiting = [i.curve.arrival_s(self.rows_done.get(d, 0.0) + 0.5) for d, i in self.inputs.items()]
         return min((at_s for at_s in waiting if at_s is not None), default=None)
 
 
