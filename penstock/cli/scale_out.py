@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.allocate.measured import Question, Semantics
-from penstock.allocate.read import read
+from penstock.cli.measured import Source, add_sources, apply, source_of
 from penstock.errors import InvalidInput, PenstockError
 from penstock.ids import ComponentId
 
@@ -28,6 +28,8 @@ EXAMPLES = """examples:
   penstock scale-out topology.json --resources 3
   penstock scale-out topology.json --resources 8 --compare --plot increase.svg
   penstock scale-out topology.json --resources 3 --semantics throttle --algorithm combined --json
+  penstock scale-out --run results --resources 2            what a recorded run would have needed
+  penstock scale-out --attach results --resources 2 --apply
 """
 
 
@@ -55,20 +57,20 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _add_question(parser: argparse.ArgumentParser, algorithms: Sequence[str], resources: str) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE", help="the measured topology, JSON")
+    add_sources(parser)
     parser.add_argument("--resources", type=int, required=True, metavar="K", help=resources)
     parser.add_argument("--algorithm", choices=algorithms, default="exact", help="default: exact")
     parser.add_argument(
         "--semantics",
         choices=list(Semantics),
-        default="drop",
-        help="what becomes of rows that do not fit; default: drop",
+        help="what becomes of rows that do not fit; default: drop, of a topology on Spark backlog",
     )
     parser.add_argument("--sources", action="store_true", help="sources generate their rows: units there make more")
     parser.add_argument("--margin", type=float, default=0.0, metavar="SHARE", help="of each capacity to leave free")
     parser.add_argument(
         "--tolerance", type=float, default=0.0, metavar="SHARE", help="an input this far over capacity is no congestion"
     )
+    parser.add_argument("--apply", action="store_true", help="with --attach: change the topology that runs")
     parser.add_argument("--json", action="store_true", help="the answer as JSON, on the last line")
 
 
@@ -76,7 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     from penstock.allocate.answer import rates_of
     from penstock.allocate.registry import allocated
 
-    question = _question(arguments)
+    source = source_of(arguments)
+    question = _question(arguments, source)
     compared = _compared(question) if arguments.compare or arguments.plot else []
     if arguments.compare:
         print(_table(compared))
@@ -84,6 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.plot.write_text(picture(compared))
     answer = allocated(arguments.algorithm, question)
     rates = rates_of(question.topology, answer.extra, question.semantics)
+    if arguments.apply:
+        apply(source, answer.extra, answer.why)
     if arguments.json:
         print(json.dumps(_as_json(question, answer, rates)))
     elif not arguments.compare:
@@ -95,10 +100,13 @@ def run_in(arguments: argparse.Namespace) -> int:
     from penstock.allocate.answer import rates_of
     from penstock.allocate.scale_in import release_exact, release_fast
 
-    question = _question(arguments)
+    source = source_of(arguments)
+    question = _question(arguments, source)
     release = release_exact(question) if arguments.algorithm == "exact" else release_fast(question)
     fewer = {c: -n for c, n in release.removed.items()}
     rates = rates_of(question.topology, fewer, question.semantics)
+    if arguments.apply:
+        apply(source, fewer, release.why)
     if arguments.json:
         print(json.dumps(_release_as_json(question, release, rates)))
         return 0
@@ -108,28 +116,21 @@ def run_in(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _question(arguments: argparse.Namespace) -> Question:
+def _question(arguments: argparse.Namespace, source: Source) -> Question:
     if arguments.resources < 0:
         raise InvalidInput(f"--resources is {arguments.resources}, it is at least 0")
     for option, share in (("--margin", arguments.margin), ("--tolerance", arguments.tolerance)):
         if not 0 <= share < 1:
             raise InvalidInput(f"{option} is {share:g}, it is at least 0 and below 1")
-    reading = read(_document(arguments.file))
-    for notice in reading.notices:
-        print(f"notice: {notice}", file=sys.stderr)
-    semantics = Semantics(arguments.semantics)
+    semantics = Semantics(arguments.semantics) if arguments.semantics else source.semantics
     return Question(
-        reading.topology, arguments.resources, semantics, arguments.sources, arguments.margin, arguments.tolerance
+        source.reading.topology,
+        arguments.resources,
+        semantics,
+        arguments.sources,
+        arguments.margin,
+        arguments.tolerance,
     )
-
-
-def _document(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text())
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise InvalidInput(f"{file} is not JSON: {error}") from error
 
 
 def _as_json(question: Question, answer: Answer, rates: Mapping[ComponentId, Rates]) -> dict[str, Any]:

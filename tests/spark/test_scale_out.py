@@ -1,0 +1,69 @@
+"""Measured, allocated, applied live; what it was said to do, it does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.engines.spark.recording import recorded
+from penstock.workloads.content import Records
+from penstock.workloads.generator import Generator, Plan
+from penstock.workloads.keys import Uniform
+from penstock.workloads.shape import constant
+from penstock.workloads.writer import FileWriter
+from tests.spark.harness import JOBS, Running, penstock, run
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(500)]
+
+RATE_ROWS_PER_S = 300.0  # a parked instance of `second` does 143 rows a second, one of `third` 222
+NARROW = "version: 1\nqueries:\n  '*':\n    policy: {name: static, parallelism: 1}\n"
+
+
+def completed_rows_per_s(run_path: Path, last_s: float) -> dict[str, float]:
+    steps = [snapshot for _, snapshot in recorded(run_path)]
+    kept = [s for s in steps if s.start_s >= steps[-1].end_s - last_s]
+    span_s = sum(s.duration_s for s in kept)
+    names = {t for s in kept for t in s.components}
+    rows = {t.component: sum(s.components[t].rows_completed or 0 for s in kept if t in s.components) for t in names}
+    return {name: completed / span_s for name, completed in rows.items()}
+
+
+def pending(running: Running) -> dict[str, float]:
+    last = [snapshot for _, snapshot in recorded(running.out)][-1]
+    return {t.component: seen.rows_pending or 0.0 for t, seen in last.components.items()}
+
+
+def scale_out(run_path: Path) -> dict[str, Any]:
+    command = penstock(
+        "scale-out", "--attach", run_path, "--watch", "15", "--resources", "6", "--margin", "0.25", "--apply", "--json"
+    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def test_an_allocation_that_is_applied_gives_the_throughput_that_was_predicted(tmp_path: Path) -> None:
+    (tmp_path / "narrow.yaml").write_text(NARROW)
+    options: list[str | Path] = ["--config", tmp_path / "narrow.yaml"]
+    plan = Plan(constant(RATE_ROWS_PER_S), Records(Uniform(100), payload_bytes=8), duration_s=400)
+    writer = FileWriter(tmp_path / "in", "parquet", "load")
+    with run(tmp_path / "run", options, JOBS / "three.py", tmp_path) as job, ExitStack() as stack:
+        job.until(lambda r: len(r.facts("query-started")) == 3)
+        load = stack.enter_context(Generator(plan, writer))
+        job.until(lambda r: all(r.changes_of(q) and len(r.batches_of(q)) >= 2 for q in ("first", "second", "third")))
+        answer = scale_out(job.out)
+        assert answer["allocation"]["second"] >= 2
+        job.until(lambda r: max(pending(r).values()) < 2.5 * RATE_ROWS_PER_S, timeout_s=240)
+        settled = len(job.batches_of("third"))
+        job.until(lambda r: len(r.batches_of("third")) >= settled + 12)
+        found = completed_rows_per_s(job.out, last_s=15)
+        load.stop()
+    assert found["third"] == pytest.approx(answer["throughput"], rel=0.05)
+    for component in ("first", "second", "third"):
+        assert found[component] == pytest.approx(answer["per_component"][component]["processing_rate"], rel=0.10)
