@@ -48,8 +48,8 @@ def _print(title: str, found: list[tuple[float, float]]) -> None:
     seconds, gaps = np.array(found).T
     proved = int((gaps < 1e-8).sum())
     print(
-        f"{title:52} longest {seconds.max():6.2f} s of one core, gap: median {np.median(gaps):.2%}, largest {gaps.max():.2%}, "
-        f"{proved} of {len(gaps)} proved",
+        f"{title:52} longest {seconds.max():6.2f} s of one core, gap: median {np.median(gaps):.2%}, "
+        f"largest {gaps.max():.2%}, {proved} of {len(gaps)} proved",
         flush=True,
     )
 

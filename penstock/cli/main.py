@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from penstock import __version__
-from penstock.cli import attach, conf, demo, doctor, generate, report, run, runs, scale_out, simulate
+from penstock.cli import attach, conf, demo, doctor, generate, report, run, runs, scale_out, simulate, sweep
 from penstock.errors import PenstockError
 
-COMMANDS = (run, attach, conf, doctor, report, runs, generate, demo, simulate, scale_out)
+COMMANDS = (run, attach, conf, doctor, report, runs, generate, demo, simulate, sweep, scale_out)
 EPILOG = """start here:
   penstock demo                 a word count with a load step, and its report
   penstock run job.py           your own job, not a line of it changed

@@ -173,10 +173,16 @@ def _pressure(written: Written) -> Pressure:
 
 
 def _switching(written: Written) -> Switching:
-    fields = written.fields(known=("pause", "fixed_s", "state_row_s", "container_s"), required=("pause",))
+    known = ("pause", "fixed_s", "state_row_s", "container_s", "behind_data")
+    fields = written.fields(known=known, required=("pause",))
     pause = fields["pause"].one_of([p.value for p in Pause]) if "pause" in fields else None
-    costs = [number(fields, name, 0.0) or 0.0 for name in ("fixed_s", "state_row_s", "container_s")]
-    return Switching(Pause(pause) if pause else Pause.NONE, *costs)
+    return Switching(
+        Pause(pause) if pause else Pause.NONE,
+        fixed_s=number(fields, "fixed_s", 0.0) or 0.0,
+        state_row_s=number(fields, "state_row_s", 0.0) or 0.0,
+        container_s=number(fields, "container_s", 0.0) or 0.0,
+        behind_data="behind_data" in fields and fields["behind_data"].value is True,
+    )
 
 
 def _objectives(written: Written) -> tuple[Objective, ...]:

@@ -41,6 +41,7 @@ class Running:
         self.state_rows = np.full(self.fleet.substreams, self.model.state.initial_rows)
         self.busy_share = np.zeros(self.fleet.instances)
         self._epoch = 0
+        self.oldest_arrived_s: float | None = None
         self._lost: dict[Fault, int] = {}
         self._again = 0
         self.process = self._process(world, owner, number)
@@ -135,6 +136,8 @@ class Running:
         self.completed_rows += int(progress.completed.sum())
         self.dropped_rows += int(progress.dropped.sum())
         self.busy_share = np.minimum(1.0, progress.useful_s / span.duration_s)
+        age_s = progress.oldest_pending_s
+        self.oldest_arrived_s = None if age_s is None else span.end_s - age_s
         growth = self.model.state
         if growth.per_row:
             self.state_rows = np.minimum(self.state_rows + growth.per_row * progress.completed, growth.limit_rows)

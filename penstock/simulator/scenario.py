@@ -60,12 +60,16 @@ class Pause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Switching:
-    """What a change costs: a fixed time, more for every row of state that moves, and new containers' own time."""
+    """What a change costs: a fixed time, more for every row of state that moves, and new containers' own time.
+
+    `behind_data`: it begins when all rows are done that were there when it was asked for (Flink's barriers).
+    """
 
     pause: Pause = Pause.NONE
     fixed_s: float = 0.0
     state_row_s: float = 0.0
     container_s: float = 0.0
+    behind_data: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ class Simulation:
         if self.world.ended:
             return None
         self._faults.act(self.world)
+        if self._switchboard.act():
+            self._described = None
         happened = self.world.advance()
         return None if self._faults.metrics_lost(None) else self._seen(happened)
 

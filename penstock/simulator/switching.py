@@ -56,14 +56,42 @@ class Switchboard:
         self._world = world
         self._before: dict[ChangeId, Configuration] = {}
         self._due: list[Receipt] = []
+        self._behind: list[tuple[Change, float]] = []  # changes whose barrier waits in line, and since when
 
     def apply(self, change: Change) -> Receipt:
         """Taken whole, or refused whole with all reasons."""
         parts = [p for part in change.parts for p in self._plain(part)]
-        reasons = [reason for part in parts if (reason := self._why_not(part))]
-        if reasons or not parts:
-            why = "; ".join(reasons) or "it asks for nothing"
+        if (why := self._why_refused(parts)) is not None:
             return Receipt(change.id, Status.REFUSED, self._world.now_s, why)
+        if any(self._world.owner(t).switching.behind_data for t in _targets(parts)):
+            self._behind.append((change, self._world.now_s))
+        else:
+            self._carry_out(change, parts)
+        return Receipt(change.id, Status.TAKEN, self._world.now_s)
+
+    def act(self) -> bool:
+        """Carry out the changes whose barrier has come through; says whether there was one."""
+        through = [(c, at_s) for c, at_s in self._behind if self._is_through(c, at_s)]
+        self._behind = [waiting for waiting in self._behind if waiting not in through]
+        for change, _ in through:
+            parts = [p for part in change.parts for p in self._plain(part)]
+            why = self._why_refused(parts)  # what came in between may have made it impossible
+            if why is None:
+                self._carry_out(change, parts)
+            else:
+                self._due.append(Receipt(change.id, Status.FAILED, self._world.now_s, why))
+        return bool(through)
+
+    def _is_through(self, change: Change, asked_at_s: float) -> bool:
+        parts = [p for part in change.parts for p in self._plain(part)]
+        oldest = [self._world.running[t].oldest_arrived_s for t in _targets(parts)]
+        return all(arrived_s is None or arrived_s >= asked_at_s for arrived_s in oldest)
+
+    def _why_refused(self, parts: list[Part]) -> str | None:
+        reasons = [reason for part in parts if (reason := self._why_not(part))]
+        return "; ".join(reasons) or (None if parts else "it asks for nothing")
+
+    def _carry_out(self, change: Change, parts: list[Part]) -> None:
         self._before[change.id] = self._configuration()
         effect = Effect()
         for part in parts:
@@ -78,7 +106,6 @@ class Switchboard:
                 moved_substreams=effect.moved_substreams,
             )
         )
-        return Receipt(change.id, Status.TAKEN, self._world.now_s)
 
     def receipts(self) -> tuple[Receipt, ...]:
         """Of changes that came into force by now."""
@@ -188,6 +215,10 @@ class Switchboard:
             return [(running[target], involved)]
         same = [r for t, r in running.items() if t == target or (pause is Pause.TOPOLOGY and _together(t, target))]
         return [(r, set(range(r.fleet.instances))) for r in same]
+
+
+def _targets(parts: list[Part]) -> list[Target]:
+    return [p.target for p in parts if not isinstance(p, Containers | Revert)]
 
 
 def _together(one: Target, other: Target) -> bool:

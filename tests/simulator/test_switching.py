@@ -23,7 +23,7 @@ from penstock.changes import (
 from penstock.deployment import Host
 from penstock.ids import ChangeId, ComponentId, ContainerId, HostId, TopologyId
 from penstock.observe.snapshot import Snapshot
-from penstock.simulator.scenario import Growth, Mix, Pause, Scenario, Switching
+from penstock.simulator.scenario import Fidelity, Growth, Mix, Pause, Scenario, Switching
 from penstock.simulator.simulation import Simulation
 from penstock.topology.assignment import Assignment, spread
 from penstock.topology.topology import Component, Grouping
@@ -167,6 +167,36 @@ def test_an_instance_moves_to_the_container_it_is_given() -> None:
     assert simulation.describe().placements[COUNT] == (first, there)
     (snapshot,) = rest_of(simulation, until_s=1.0)
     assert suspended(snapshot, "count") == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("fidelity", list(Fidelity))
+def test_a_barrier_waits_behind_the_data_that_was_there(fidelity: Fidelity) -> None:
+    """At 10 s 5,000 rows wait before an instance that does 1,000 a second: the change begins 5 s later."""
+    models = {"read": source(1500.0), "work": operator(1000.0)}
+    model = chain(models, switching=Switching(Pause.INVOLVED, fixed_s=1.0, behind_data=True))
+    simulation = Simulation(Scenario(40.0, (model,), fidelity=fidelity))
+    rest_of(simulation, until_s=10.0)
+    assert changed(simulation, Rescale(target("work"), 2)).status is Status.TAKEN
+    assert simulation.describe().parallelism(target("work")) == 1
+    snapshots = rest_of(simulation)
+    (receipt,) = [r for s in snapshots for r in s.receipts]
+    assert receipt.status is Status.IN_FORCE
+    assert receipt.at_s == pytest.approx(16.0, abs=1.01)
+    assert simulation.describe().parallelism(target("work")) == 2
+
+
+def test_a_change_that_became_impossible_behind_the_data_fails_with_its_reason() -> None:
+    models = {"read": source(1500.0), "work": operator(1000.0)}
+    model = chain(models, switching=Switching(Pause.INVOLVED, behind_data=True))
+    simulation = Simulation(Scenario(40.0, (model,)))
+    changed(simulation, Rescale(target("work"), 2), name="first")
+    rest_of(simulation, until_s=10.0)
+    changed(simulation, Rescale(target("work"), 1), name="second")
+    changed(simulation, Restart(target("work"), 1), name="third")
+    receipts = {r.change: r for s in rest_of(simulation) for r in s.receipts}
+    assert receipts[ChangeId("second")].status is Status.IN_FORCE
+    assert receipts[ChangeId("third")].status is Status.FAILED
+    assert "there is no instance 1" in (receipts[ChangeId("third")].reason or "")
 
 
 def test_new_instances_are_of_the_inferior_kind_as_often_as_stated() -> None:
