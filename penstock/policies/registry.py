@@ -12,6 +12,7 @@ from typing import Any
 from penstock.errors import InvalidInput
 from penstock.policies.chaos import EVERY_BATCHES, Chaos
 from penstock.policies.policy import Policy
+from penstock.policies.regulating import REGULATING
 from penstock.policies.schedule import Appointment, Schedule
 from penstock.policies.static import Static
 from penstock.reading import Written, probably_meant
@@ -93,4 +94,5 @@ POLICIES: Mapping[str, Callable[[Written], Policy | None]] = {
     "static": _static,
     "schedule": _schedule,
     "chaos": _chaos,
+    **REGULATING,
 }

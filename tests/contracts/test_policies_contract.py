@@ -17,6 +17,7 @@ from penstock.ids import ComponentId, TopologyId
 from penstock.observe.history import History
 from penstock.policies.policy import Bounds, Decision, Memory, Policy, View
 from penstock.policies.registry import POLICIES, read_policy
+from penstock.policies.regulating import REGULATING
 from penstock.policies.rule import Rule, bounds_of
 from penstock.reading import Written
 from tests.contracts.policy import (
@@ -40,6 +41,7 @@ SETTINGS: dict[str, list[dict[str, object]]] = {
         {"changes": []},
         {"changes": [{"at_s": s, "component": c, "parallelism": p} for s in (0, 5) for c in "ab" for p in (2, 99)]},
     ],
+    **{name: [{}] for name in REGULATING},
 }
 POLICIES_IN_USE = [(name, settings) for name in POLICIES for settings in SETTINGS[name]]
 IDS = [f"{name}-{SETTINGS[name].index(settings)}" for name, settings in POLICIES_IN_USE]

@@ -1,0 +1,1 @@
+"""What will happen: latency laws, and what is learnt of a component to feed them."""
