@@ -13,7 +13,7 @@ from typing import Any
 from setuptools import build_meta as setuptools_backend
 
 sys.path.insert(0, str(Path(__file__).parent))
-import compile_jar  # noqa: E402
+import compile_jar
 
 PYSPARK = "pyspark>=4.3,<4.4"
 

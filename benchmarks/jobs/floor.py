@@ -8,7 +8,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 kind, seconds = sys.argv[1], float(sys.argv[2])
-spark = SparkSession.builder.master("local[8]").config("spark.sql.shuffle.partitions", 8).config("spark.ui.enabled", "false").getOrCreate()
+spark = (
+    SparkSession.builder.master("local[8]")
+    .config("spark.sql.shuffle.partitions", 8)
+    .config("spark.ui.enabled", "false")
+    .getOrCreate()
+)
 spark.sparkContext.setLogLevel("ERROR")
 rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1000).option("numPartitions", 2).load()
 with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:

@@ -26,7 +26,7 @@ class Grouping(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a component is for. Ackers and carriers carry the others' rows: planners count their load, nobody declares them."""
+    """What a component is for. Ackers and carriers serve the others: planners count their load."""
 
     FUNCTIONAL = "functional"
     ACKER = "acker"
@@ -35,7 +35,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """`substreams` bounds the parallelism where it is known; `cpu_cores` and `memory_bytes` are what one instance needs."""
+    """`substreams` bounds the parallelism where it is known; cores and memory are what one instance needs."""
 
     id: ComponentId
     parallelism: int = 1
