@@ -13,21 +13,27 @@ from penstock.action_log import ActionLog
 from penstock.cli.live import Live
 from penstock.cli.options import add_regulation_options, regulation_of
 from penstock.cli.session import Session, conclude, last_words, regulate, stop_on_signals
-from penstock.engines.spark import door
+from penstock.engines.spark import declared, door
 from penstock.engines.spark.agent import Agent
+from penstock.engines.spark.application import read_application
 from penstock.engines.spark.engine import SparkEngine
 from penstock.engines.spark.java import find_java
 from penstock.engines.spark.job import Job, command_of, start
 from penstock.engines.spark.recording import Recorder
 from penstock.errors import InvalidInput
+from penstock.policies.rule import Regulation, Rule
+from penstock.regulation import read_topology
 from penstock.run_directory import RunDirectory
 
 HANGS_AFTER_S = 120.0  # a driver on a busy laptop is up in 20 s; a cluster may queue it, so this is only said
+
+TOPOLOGY = (".yaml", ".yml")
 
 EPILOG = """examples:
   penstock run job.py input/ output/                       watch it: nothing is changed
   penstock run --objective "p95 latency < 2s" --policy chaos job.py
   penstock run --config penstock.yaml --out results -- spark-submit --master yarn job.py
+  penstock run topology.yaml --work /data/work             a declared topology: one query for each component
   penstock run --duration 60 --json job.py | tail -1
 """
 
@@ -54,14 +60,25 @@ def run(arguments: argparse.Namespace) -> int:
     if not words:
         raise InvalidInput("say which job to run: penstock run job.py")
     find_java()
-    command_of(words)  # what cannot be started is said before anything is written
     regulation, started_s = regulation_of(arguments), time.time()
-    name = next((Path(w).stem for w in words if w.endswith((".py", ".jar"))), Path(words[0]).name)
+    words, regulation = declared_job(words, regulation)
+    command_of(words)  # what cannot be started is said before anything is written
+    name = next((Path(w).stem for w in words if w.endswith((".py", ".jar", *TOPOLOGY))), Path(words[0]).name)
     directory = RunDirectory.fresh(name, started_s, arguments.out)
     directory.write("run.json", {"command": words, "started_s": started_s, "penstock": __version__, "name": name})
     log = ActionLog(directory.log)
     session = Session(directory, regulation, Live.on_terminal(log, arguments.quiet), log, arguments.seed)
     return conduct(session, words, arguments.duration, arguments.json)
+
+
+def declared_job(words: Sequence[str], regulation: Regulation) -> tuple[Sequence[str], Regulation]:
+    """A topology file stands for the job that runs it. It states objectives, and edges that Kafka hides."""
+    if not words[0].endswith(TOPOLOGY):
+        return words, regulation
+    topology, stated = read_topology(Path(words[0]))
+    read_application(Path(words[0]))
+    edges = {c.id: Rule(reads_from=topology.topology.parents(c.id)) for c in topology.topology.components}
+    return declared.command(words), regulation.over(stated).over(Regulation(edges))
 
 
 def conduct(session: Session, words: Sequence[str], duration_s: float | None, as_json: bool) -> int:

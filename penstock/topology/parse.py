@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 from typing import Any
@@ -26,9 +26,10 @@ from penstock.reading import Trail, Where, Written, probably_meant
 from penstock.topology.topology import Component, Grouping, Stream, Topology
 
 _COMPONENT = (
-    *("function", "inputs", "source", "sink", "objectives"),
+    *("function", "inputs", "source", "sink", "stream", "objectives"),
     *("parallelism", "substreams", "max_parallelism", "cpu_cores", "memory_bytes"),
 )
+_ENGINE = ("work", "spark", "kafka")  # where it runs, not what: read by the engine
 _FUNCTION = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
 
@@ -42,6 +43,8 @@ class Declared:
     sources: Mapping[ComponentId, Mapping[str, Any]]
     sinks: Mapping[ComponentId, Mapping[str, Any]]
     objectives: Mapping[ComponentId, Any]
+    streams: Mapping[ComponentId, Any] = field(default_factory=dict)  # how each component's own stream is carried
+    engine: Mapping[str, Any] = field(default_factory=dict)
 
 
 def parse_topology(mapping: object, where: Where) -> Declared:
@@ -67,7 +70,7 @@ def parse_topology(mapping: object, where: Where) -> Declared:
 
 def read_declared(written: Written) -> Declared | None:
     """None where there are problems, which `written` then holds."""
-    top = written.fields(known=("topology", "components"), required=("topology", "components"))
+    top = written.fields(known=("topology", "components", *_ENGINE), required=("topology", "components"))
     name = top["topology"].text() if "topology" in top else None
     parts = top["components"].fields() if "components" in top else {}
     if not parts and isinstance(written.value, dict) and written.value.get("components") == {}:
@@ -85,6 +88,8 @@ def read_declared(written: Written) -> Declared | None:
         _given(fields, "source"),
         _given(fields, "sink"),
         _given(fields, "objectives"),
+        _given(fields, "stream"),
+        MappingProxyType({name: top[name].value for name in _ENGINE if name in top}),
     )
 
 

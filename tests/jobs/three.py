@@ -12,7 +12,7 @@ spark.sparkContext.setLogLevel("ERROR")
 
 
 def read(name):
-    return spark.readStream.schema("id long").option("maxFilesPerTrigger", 6).parquet(f"{folder}/{name}")
+    return spark.readStream.schema("id long").option("maxFilesPerTrigger", 4).parquet(f"{folder}/{name}")
 
 
 def start(name, frame):

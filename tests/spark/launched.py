@@ -9,7 +9,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,17 @@ class Process:
     def alive(self) -> bool:
         return (found := _stat(self.pid)) is not None and found[2] == self.started
 
+    def end(self, how: signal.Signals) -> None:
+        if self.alive:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, how)
+
 
 @dataclass(slots=True)
 class Launched(Running):
     """`out` is the run directory, where the command has one."""
+
+    known: set[Process] = field(default_factory=set)
 
     @property
     def said(self) -> str:
@@ -51,11 +58,14 @@ class Launched(Running):
 
     @property
     def job_log(self) -> str:
-        return (self.out / "job.log").read_text()
+        file = self.out / "job.log"
+        return file.read_text() if file.exists() else ""
 
     def family(self) -> set[Process]:
-        """Itself, and all that it started, and they started."""
-        return family_of(self.process.pid)
+        """Itself, all that it started, and so on. Whoever was seen is ended with the test, orphan or not."""
+        found = family_of(self.process.pid)
+        self.known |= found
+        return found
 
     def end(self, how: signal.Signals, timeout_s: float = 90) -> int:
         self.process.send_signal(how)
@@ -76,11 +86,12 @@ def launched(out: Path, words: list[str], environment: Mapping[str, str] = ENVIR
     try:
         yield command
     finally:
-        left = command.family()
+        command.family()
         if process.poll() is None:
             process.terminate()
             ended(process, 60)
-        kill(left)
+        for left in command.known:
+            left.end(signal.SIGKILL)
         process.wait(timeout=60)
 
 
@@ -91,13 +102,6 @@ def run(
     """`penstock run`, with its standard output and error apart."""
     with launched(out, penstock("run", "--out", out, "--quiet", *options, *job), environment) as command:
         yield command
-
-
-def kill(processes: Iterable[Process]) -> None:
-    for process in processes:
-        if process.alive:
-            with suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGKILL)
 
 
 def family_of(pid: int) -> set[Process]:

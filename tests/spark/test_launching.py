@@ -199,6 +199,7 @@ def test_a_job_that_ends_by_itself(tmp_path: Path) -> None:
     assert job.last_object["exit"] == 0
     assert job.last_object["ended"] == "the job ended by itself"
     assert job.last_object["batches"] >= 3, "what it said last was not read"
+    assert "StackOverflowError" not in job.job_log, "stopping a query broke its thread"
 
 
 def test_duration_and_one_json_object(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -13,6 +14,9 @@ from typing import Any
 from penstock.errors import ChangeRefused, LeaseTaken, NotAttached
 
 Json = Mapping[str, Any]
+
+# Straight to the driver: a proxy that the environment names would get the token, and could not reach loopback.
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class Agent:
             return cls((run / "url").read_text().strip(), (run / "token").read_text().strip())
         except FileNotFoundError as error:
             raise NotAttached(f"no agent is announced in {run}: {Path(error.filename).name} is missing") from None
+        except OSError as error:
+            raise NotAttached(f"{error.filename} cannot be read: {error.strerror}") from None
 
     def facts(self, since: int, wait_ms: int = 0) -> Page:
         lines = self._ask("GET", f"/facts?since={since}&wait_ms={wait_ms}").splitlines()
@@ -63,22 +69,24 @@ class Agent:
 
     def _ask(self, method: str, path: str, body: Json | None = None) -> str:
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(
-            self.url + path, data, {"Authorization": f"Bearer {self.token}"}, method=method
-        )
+        header = {"Authorization": f"Bearer {self.token}"}
         try:
-            with urllib.request.urlopen(request, timeout=self.timeout_s + 10) as answer:
+            request = urllib.request.Request(self.url + path, data, header, method=method)
+            with DIRECT.open(request, timeout=self.timeout_s + 10) as answer:
                 return str(answer.read().decode())
         except urllib.error.HTTPError as error:
             raise _refusal(error.code, error.read().decode()) from None
-        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+        except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
             raise NotAttached(f"the agent at {self.url} does not answer: {error}") from None
 
 
 def _refusal(code: int, body: str) -> Exception:
-    why = json.loads(body).get("error", body) if body else ""
     if code == 401:
         return NotAttached("the agent does not take this token")
+    try:
+        why = str(json.loads(body)["error"])
+    except (ValueError, KeyError, TypeError):
+        return NotAttached(f"what answers there is no agent of Penstock: HTTP status {code}")
     if code == 409 and "holds the lease" in why:
         return LeaseTaken(why)
     return ChangeRefused(why)

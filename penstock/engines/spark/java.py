@@ -18,8 +18,17 @@ def find_java() -> str:
     java = shutil.which(f"{home}/bin/java") if home else shutil.which("java")
     if java is None:
         raise MissingTool(INSTALL + (f"; JAVA_HOME is {home}, and has no bin/java." if home else "."))
-    banner = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', banner)
+    said = _version(java)
+    version = re.search(r'version "(\d+)', said)
     if version is None or int(version[1]) < OLDEST:
-        raise MissingTool(f"{INSTALL}; {java} says: {banner.splitlines()[0] if banner else 'nothing'}.")
+        raise MissingTool(f"{INSTALL}; {java} says: {said or 'nothing'}.")
     return java
+
+
+def _version(java: str) -> str:
+    """The line with its version: others, as `Picked up JAVA_TOOL_OPTIONS`, may stand before it."""
+    try:
+        banner = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr.splitlines()
+    except OSError as error:
+        return str(error)
+    return next((line for line in banner if 'version "' in line), banner[0] if banner else "")

@@ -7,16 +7,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import pyspark
 
-from penstock.engines.spark import door
+from penstock.engines.spark import door, relay
 from penstock.errors import InvalidInput
 
 TAIL_LINES = 20
@@ -42,11 +41,13 @@ def command_of(words: Sequence[str]) -> tuple[list[str], str | None]:
     return list(words), program if Path(program).name.startswith("python") else None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Job:
-    process: subprocess.Popen[str]
-    tail: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
-    _pumps: list[threading.Thread] = field(default_factory=list)
+    """The user's process, and the relay of what it says, which ends when the last of the job's processes has."""
+
+    process: subprocess.Popen[bytes]
+    relay: subprocess.Popen[bytes]
+    log: Path
 
     @property
     def exit(self) -> int | None:
@@ -54,25 +55,33 @@ class Job:
         code = self.process.poll()
         return 128 - code if code is not None and code < 0 else code
 
+    @property
+    def tail(self) -> list[str]:
+        with self.log.open(errors="replace") as lines:
+            return [line.rstrip("\n") for line in deque(lines, maxlen=TAIL_LINES)]
+
     def wait(self, timeout_s: float) -> bool:
         """Whether it has ended by then."""
-        try:
-            self.process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+        return _ended(self.process, timeout_s)
 
     def stop(self) -> None:
-        """As Ctrl-C would: the job's own handlers and Spark's run; what does not end is killed."""
+        """As Ctrl-C would: the job's own handlers and Spark's run; what does not end is killed, its JVM too."""
+        if self.process.poll() is not None:
+            _ended(self.relay, STOP_S)
+            return
         for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-            if self.process.poll() is None:
+            with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, how)
-                self.wait(STOP_S)
-        self.drain()
+            if self.wait(STOP_S) and _ended(self.relay, STOP_S):
+                return
 
-    def drain(self) -> None:
-        for pump in self._pumps:
-            pump.join(timeout=5)
+
+def _ended(process: subprocess.Popen[bytes], timeout_s: float) -> bool:
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def start(words: Sequence[str], run: Path, echo: bool) -> Job:
@@ -80,22 +89,12 @@ def start(words: Sequence[str], run: Path, echo: bool) -> Job:
     command, python = command_of(words)
     environment = door.opened(os.environ, run, python)
     piped = subprocess.PIPE
-    process = subprocess.Popen(
-        command, env=environment, stdout=piped, stderr=piped, text=True, errors="replace", start_new_session=True
-    )
-    job = Job(process)
-    log = (run / "job.log").open("a", buffering=1)
-    for source, sink in ((process.stdout, sys.stdout), (process.stderr, sys.stderr)):
-        assert source is not None
-        pump = threading.Thread(target=_pump, args=(source, log, sink.write if echo else None, job.tail), daemon=True)
-        pump.start()
-        job._pumps.append(pump)
-    return job
-
-
-def _pump(source: IO[str], log: IO[str], echo: Callable[[str], object] | None, tail: deque[str]) -> None:
-    for line in source:
-        log.write(line)
-        tail.append(line.rstrip("\n"))
-        if echo:
-            echo(line)
+    process = subprocess.Popen(command, env=environment, stdout=piped, stderr=piped, start_new_session=True)
+    assert process.stdout is not None and process.stderr is not None
+    log = run / "job.log"
+    log.touch()
+    with process.stdout as said, process.stderr as complained:
+        errors = complained.fileno()
+        relaying = [sys.executable, "-P", relay.__file__, str(log), "echo" if echo else "quiet", str(errors)]
+        passing = subprocess.Popen(relaying, stdin=said, pass_fds=(errors,), start_new_session=True)
+    return Job(process, passing, log)

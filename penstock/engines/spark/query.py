@@ -177,6 +177,7 @@ class Query:
             substreams=_substreams([s for b in batches for s in b.stages if s["stateful"]]),
             instances=_instances([s for b in batches for s in b.stages]),
             batches=tuple(timed),
+            parked=self.parked,
         )
         self._forget()
         return seen
