@@ -42,7 +42,7 @@ object Agent extends Logging {
 
   def startOnce(sc: SparkContext): Unit = Option(System.getenv("PENSTOCK_RUN")).filter(_.nonEmpty).foreach { run =>
     if (application.getAndSet(sc.applicationId) != sc.applicationId) {
-      if (!sc.isLocal) sc.addJar(getClass.getProtectionDomain.getCodeSource.getLocation.getPath) // the executors' copy
+      if (!sc.isLocal) sc.addJar(Path.of(getClass.getProtectionDomain.getCodeSource.getLocation.toURI).toString) // the executors' copy
       Facts.add("driver", driver(sc).toSeq: _*)
       Ear.listen(sc)
       serve(Path.of(run))

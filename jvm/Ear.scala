@@ -7,22 +7,21 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.streaming.StreamingQueryListener._
+import org.apache.spark.util.Utils
 
 /** The executors that are there now. The driver itself is one in local mode. */
 object Executors {
   private val hosts = new ConcurrentHashMap[String, String]()
   def hostOf(id: String): Option[String] = Option(hosts.get(id))
-  def add(id: String, host: String): Unit = hosts.put(id, host)
+  def add(id: String, host: String): Boolean = hosts.put(id, host) == null
   def remove(id: String): Unit = hosts.remove(id)
   def all: Map[String, String] = hosts.asScala.toMap
 }
 
 /** Listens on a queue of its own, and turns what it hears into facts. It decides nothing. */
 class Ear extends SparkListener {
-  override def onExecutorAdded(e: SparkListenerExecutorAdded): Unit = {
-    Executors.add(e.executorId, e.executorInfo.executorHost)
-    Facts.add("executor-added", "executor" -> e.executorId, "host" -> e.executorInfo.executorHost, "slots" -> e.executorInfo.totalCores)
-  }
+  override def onExecutorAdded(e: SparkListenerExecutorAdded): Unit =
+    Ear.added(e.executorId, e.executorInfo.executorHost, e.executorInfo.totalCores)
 
   override def onExecutorRemoved(e: SparkListenerExecutorRemoved): Unit = {
     Executors.remove(e.executorId)
@@ -53,9 +52,12 @@ object Ear {
 
   def listen(sc: SparkContext): Unit = {
     sc.listenerBus.addToQueue(new Ear, "penstock")
-    if (sc.isLocal) { // the driver's own executor was announced before anyone could listen
-      Executors.add(SparkContext.DRIVER_IDENTIFIER, "localhost")
-      Facts.add("executor-added", "executor" -> SparkContext.DRIVER_IDENTIFIER, "host" -> "localhost", "slots" -> sc.defaultParallelism)
-    }
+    // Those that were announced before anyone could listen: the driver's own in local mode, and all that the context waited for.
+    if (sc.isLocal) added(SparkContext.DRIVER_IDENTIFIER, "localhost", sc.defaultParallelism)
+    else sc.statusStore.executorList(true).filter(_.id != SparkContext.DRIVER_IDENTIFIER)
+      .foreach(e => added(e.id, Utils.parseHostPort(e.hostPort)._1, e.totalCores))
   }
+
+  private def added(id: String, host: String, slots: Int): Unit =
+    if (Executors.add(id, host)) Facts.add("executor-added", "executor" -> id, "host" -> host, "slots" -> slots)
 }

@@ -22,10 +22,21 @@ object Facts {
   private var next = 0L
   private var read = 0L
 
-  def add(kind: String, fields: (String, Any)*): Unit =
-    append(Json.write(Map("fact" -> kind, "at_ms" -> System.currentTimeMillis()) ++ fields))
+  /** The newest of what still holds, with its number: who comes late needs it, however long ago it was told. */
+  private val standing = new java.util.LinkedHashMap[(String, Any), (Long, String)]()
+  private val Standing = Map("driver" -> "application", "executor-added" -> "executor", "query-started" -> "query",
+    "plan-in-force" -> "query", "unregulated" -> "query", "parked" -> "query")
+  private val Ends = Map("executor-removed" -> "executor", "query-ended" -> "query")
 
-  private def append(json: String): Unit = synchronized {
+  def add(kind: String, fields: (String, Any)*): Unit = synchronized {
+    val json = Json.write(Map("fact" -> kind, "at_ms" -> System.currentTimeMillis()) ++ fields)
+    def about(key: String) = fields.collectFirst { case (`key`, value) => value }.orNull
+    Standing.get(kind).foreach { key => val k = (kind, about(key)); standing.remove(k); standing.put(k, (next, json)) }
+    Ends.get(kind).foreach(key => Standing.foreach { case (k, `key`) => standing.remove((k, about(key))); case _ => })
+    append(json)
+  }
+
+  private def append(json: String): Unit = {
     facts.addLast(json)
     bytes += json.length
     next += 1
@@ -48,9 +59,11 @@ object Facts {
     val oldest = next - facts.size
     val skip = math.max(0, since - oldest)
     val page = Seq.newBuilder[String]
+    var told = 0L
+    standing.values.forEach { case (number, json) => if (number >= since && number < oldest) { page += json; told += 1 } }
     val it = facts.iterator()
     var i = 0L
     while (it.hasNext) { val f = it.next(); if (i >= skip) page += f; i += 1 }
-    Page(next, math.max(0, oldest - since), page.result())
+    Page(next, math.max(0, oldest - since) - told, page.result())
   }
 }

@@ -23,8 +23,8 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "attach",
         help="regulate a driver that runs already",
-        description="Attaches to a driver that was started with what `penstock conf` prints. Leaving it changes nothing:"
-        " the last plan stays in force.",
+        description="Attaches to a driver that was started with what `penstock conf` prints."
+        " Leaving it changes nothing: the last plan stays in force.",
     )
     parser.add_argument("where", metavar="DIR|URL", help="the run directory, or the agent's address with --token-file")
     parser.add_argument("--token-file", type=Path, metavar="FILE")
@@ -37,11 +37,14 @@ def add_parser(subparsers: Any) -> None:
 
 
 def agent_of(where: str, token_file: Path | None) -> Agent:
-    if not where.startswith("http"):
+    if not where.startswith(("http://", "https://")):
         return Agent.in_directory(Path(where))
     if token_file is None:
         raise InvalidInput("an address needs --token-file: the file `token` in the driver's run directory")
-    return Agent(where.rstrip("/"), token_file.read_text().strip())
+    try:
+        return Agent(where.rstrip("/"), token_file.read_text().strip())
+    except OSError as error:
+        raise InvalidInput(f"--token-file {token_file} cannot be read: {error.strerror}") from None
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,10 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     found = [_check("java", find_java), _check("pyspark", lambda: version("pyspark")), _check("jar", door.jar)]
+    if door.is_off(os.environ):
+        print(f"off      {door.OFF} is set: a job that is started from here runs without Penstock")
     if arguments.run_dir is not None:
-        found.append(_check("agent", lambda: Agent.in_directory(arguments.run_dir).url))
+        found.append(_check("agent", lambda: _answering(Agent.in_directory(arguments.run_dir))))
         if found[-1]:
             _describe(Agent.in_directory(arguments.run_dir))
     return 0 if all(found) else 1
@@ -43,6 +46,12 @@ def _check(what: str, look: Any) -> bool:
         print(f"{what:8} missing  {error}")
         return False
     return True
+
+
+def _answering(agent: Agent) -> str:
+    """An address may be left over from a driver that is gone."""
+    agent.state()
+    return agent.url
 
 
 def _describe(agent: Agent) -> None:

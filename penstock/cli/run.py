@@ -77,7 +77,7 @@ def declared_job(words: Sequence[str], regulation: Regulation) -> tuple[Sequence
         return words, regulation
     topology, stated = read_topology(Path(words[0]))
     read_application(Path(words[0]))
-    edges = {c.id: Rule(reads_from=topology.topology.parents(c.id)) for c in topology.topology.components}
+    edges = {str(c.id): Rule(reads_from=topology.topology.parents(c.id)) for c in topology.topology.components}
     return declared.command(words), regulation.over(stated).over(Regulation(edges))
 
 
