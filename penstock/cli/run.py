@@ -88,7 +88,7 @@ def conduct(session: Session, words: Sequence[str], duration_s: float | None, as
     stop_on_signals(session)
     ended, engine = False, None
     try:
-        engine = _attached(session, job)
+        engine = _attached(session, job, duration_s)
         if engine is not None:
             engine.recorder = recorder.fact
             ended = regulate(session, engine, recorder, duration_s, job.wait)
@@ -104,11 +104,12 @@ def conduct(session: Session, words: Sequence[str], duration_s: float | None, as
     return (job.exit or 0) if ended else 0
 
 
-def _attached(session: Session, job: Job) -> SparkEngine | None:
-    """Once the driver announces its agent; None where the job is over before."""
+def _attached(session: Session, job: Job, duration_s: float | None) -> SparkEngine | None:
+    """Once the driver announces its agent; None where the job, or its time, is over before."""
     started_s, told = time.monotonic(), False
+    until_s = started_s + (duration_s or float("inf"))
     while not (session.directory.path / "url").exists():
-        if job.wait(0.1) or session.interrupted:
+        if job.wait(0.1) or session.interrupted or time.monotonic() > until_s:
             return None
         if not told and time.monotonic() - started_s > HANGS_AFTER_S:
             told = True

@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -97,9 +98,22 @@ def regulate(
             if over(1.0):
                 return True
             session.live.say(str(error))
+        except Exception as error:
+            _step_aside(session, error)
         if over(STEP_S):
             return True
     return False
+
+
+def _step_aside(session: Session, error: Exception) -> None:
+    """A fault of ours never ends the job: it is said once, kept with its trace, and the next step begins anew."""
+    sentence = f"a step of Penstock failed, the job goes on: {error!r}"
+    if sentence not in session.advised:
+        session.advised.add(sentence)
+        session.live.say(sentence)
+        session.log.append(Entry(time.time(), Event.ALERT, "penstock", sentence))
+        with (session.directory.path / "faults.log").open("a") as file:
+            traceback.print_exception(error, file=file)
 
 
 def _state_edges(regulation: Regulation, engine: SparkEngine, recorder: Recorder) -> None:

@@ -14,12 +14,12 @@ from penstock.deployment import Deployment
 from penstock.engines.spark.agent import Agent
 from penstock.engines.spark.ledger import CAPABILITIES, Ledger
 from penstock.engines.spark.query import Query
-from penstock.errors import ChangeRefused, PenstockError
+from penstock.errors import ChangeRefused, LeaseTaken, PenstockError
 from penstock.ids import ChangeId
 from penstock.observe.snapshot import Snapshot
 from penstock.topology.assignment import check_complete, rescaled, spread
 
-LEASE_S = 15.0  # a regulator that dies is replaced within this time; one that lives renews at each change
+LEASE_S = 15.0  # a regulator that dies can be replaced after this time
 Json = Mapping[str, Any]
 
 
@@ -33,12 +33,14 @@ class SparkEngine:
     ledger: Ledger = field(default_factory=Ledger)
     _next_fact: int = 0
     _lease: str | None = None
+    _leased_at_s: float = 0.0
     _before: dict[ChangeId, dict[str, Json]] = field(default_factory=dict)  # the plans that a change replaced
 
     def describe(self) -> Deployment:
         return self.ledger.deployment()
 
     def observe(self) -> Snapshot | None:
+        self._renew()
         page = self.agent.facts(self._next_fact)
         return self.take(page.facts, page.next, page.missed)
 
@@ -64,6 +66,19 @@ class SparkEngine:
             return Receipt(change.id, Status.REFUSED, now_s, reason=str(refusal))
         self.ledger.awaited[change.id] = dict.fromkeys(plans, version)
         return Receipt(change.id, Status.TAKEN, now_s)
+
+    def _renew(self) -> None:
+        """Whoever has changed something keeps the lease for as long as it looks."""
+        if self._lease and self.clock() - self._leased_at_s > LEASE_S / 3:
+            try:
+                self._take_lease()
+            except LeaseTaken:
+                self._lease = None
+
+    def _take_lease(self) -> Json:
+        taken = self.agent.take_lease(f"{socket.gethostname()}:{os.getpid()}", LEASE_S, self._lease)
+        self._lease, self._leased_at_s = taken["lease"], self.clock()
+        return taken
 
     def release(self) -> None:
         if self._lease:
@@ -139,9 +154,7 @@ class SparkEngine:
         return dict(self._before[part.to_before])
 
     def _send(self, plans: Mapping[str, Json]) -> int:
-        holder = f"{socket.gethostname()}:{os.getpid()}"
-        taken = self.agent.take_lease(holder, LEASE_S, self._lease)
-        self._lease = taken["lease"]
+        taken = self._take_lease()
         return self.agent.want(taken["lease"], taken["version"], plans)
 
 
