@@ -1,7 +1,8 @@
 """What a running topology was seen to do, in the form that `read` takes: arrivals, useful rates and ratios as measured.
 
 input      what arrives at a component that no other feeds; a source of the rate that was seen, which units do not raise
-capacity   rows per useful second of the fullest instance, times the share of time that the busiest step left for rows
+capacity   rows of the largest batch, over what it lasts: its overhead, and the work of the fullest instance. Work
+           divides by units as its substreams do, overhead does not
 ratio      what arrives at a child, over what its parents complete; a sink counts the rows that it processes
 """
 
@@ -9,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
+from penstock.allocate.capacity import heaviest_share
 from penstock.changes import Target
 from penstock.deployment import Deployment
 from penstock.errors import InvalidInput
@@ -18,15 +21,32 @@ from penstock.observe.snapshot import ComponentSeen, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """Of a batch: its rows, the seconds that it costs whatever its rows, and the work of each row."""
+
+    largest_batch_rows: float
+    overhead_s: float
+    work_s_per_row: float
+
+    def rows_per_s(self, fullest_share: float) -> float:
+        """With so much of the rows in the fullest instance.
+
+        >>> Pace(100.0, 0.5, 0.02).rows_per_s(1.0), Pace(100.0, 0.5, 0.02).rows_per_s(0.25)
+        (40.0, 100.0)
+        """
+        return self.largest_batch_rows / (
+            self.overhead_s + self.largest_batch_rows * self.work_s_per_row * fullest_share
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
-    """One component over the whole stretch."""
+    """One component over the whole stretch. `capacities[u - 1]` is what it processes with u units."""
 
     arrived_rows_per_s: float
     completed_rows_per_s: float
-    capacity_rows_per_s: float
     units: int
-    shares: tuple[float, ...] | None
-    bound: int | None
+    capacities: tuple[float, ...]
 
 
 def document_of(deployment: Deployment, snapshots: Sequence[Snapshot]) -> dict[str, Any]:
@@ -42,27 +62,35 @@ def _measured(deployment: Deployment, target: Target, snapshots: Sequence[Snapsh
     steps = [(s.duration_s, s.components[target]) for s in snapshots if target in s.components and s.duration_s > 0]
     span_s = sum(duration_s for duration_s, _ in steps)
     completed = sum(seen.rows_completed or 0.0 for _, seen in steps)
-    capacity = _capacity([seen for _, seen in steps], completed)
+    pace = _pace([seen for _, seen in steps])
     if any(seen.rows_arrived is None for _, seen in steps):
         return "it is not known what arrives"
-    if capacity is None:
+    if pace is None:
         return "it has completed no rows in this time, so that nobody knows how fast it is"
     arrived = sum(seen.rows_arrived or 0.0 for _, seen in steps)
-    component = deployment.component(target)
     units = deployment.parallelism(target)
-    shares = _shares([seen for _, seen in steps]) if component.substreams else None
-    return Measured(arrived / span_s, completed / span_s, capacity, units, shares, component.parallelism_bound)
+    bound = max(units, deployment.component(target).parallelism_bound or units)
+    shares = _shares([seen for _, seen in steps]) or (1 / bound,) * bound
+    return Measured(arrived / span_s, completed / span_s, units, _capacities(pace, shares, units))
 
 
-def _capacity(steps: Sequence[ComponentSeen], completed: float) -> float | None:
-    """The fullest instance limits. Overhead is that of the busiest step: larger batches have a smaller share of it."""
-    timed = [s for s in steps if s.instances is not None and s.instances.useful_s is not None and s.batches]
-    fullest_s = [float(s.instances.useful_s.max()) for s in timed if s.instances and s.instances.useful_s is not None]
-    if not completed or not sum(fullest_s):
+def _capacities(pace: Pace, shares: Sequence[float], units: int) -> tuple[float, ...]:
+    """An instance more that would not help stays empty, so that the curve never falls."""
+    most = max(units, len(shares))
+    return tuple(accumulate((pace.rows_per_s(heaviest_share(shares, u)) for u in range(1, most + 1)), max))
+
+
+def _pace(steps: Sequence[ComponentSeen]) -> Pace | None:
+    timed = [(s.batches, s.instances.useful_s) for s in steps if s.batches and s.instances is not None]
+    worked = [(batches, useful_s) for batches, useful_s in timed if useful_s is not None]
+    batches = [b for found, _ in worked for b in found]
+    rows = sum(b.rows or 0 for b in batches)
+    work_s = sum(float(useful_s.sum()) for _, useful_s in worked)
+    if not rows or not work_s:
         return None
-    lasted_s = [sum(b.duration_s for b in s.batches) for s in timed]
-    useful_share = max(min(1.0, f / d) for f, d in zip(fullest_s, lasted_s, strict=True) if d > 0)
-    return completed / sum(fullest_s) * useful_share
+    fullest_s = sum(float(useful_s.max()) for _, useful_s in worked)
+    overhead_s = max(0.0, sum(b.duration_s for b in batches) - fullest_s) / len(batches)
+    return Pace(float(max(b.rows or 0 for b in batches)), overhead_s, work_s / rows)
 
 
 def _shares(steps: Sequence[ComponentSeen]) -> tuple[float, ...] | None:
@@ -99,14 +127,13 @@ def _source(target: Target, rows_per_s: float) -> dict[str, Any]:
 
 
 def _operator(target: Target, measured: Measured, input_rate: float) -> dict[str, Any]:
-    entry: dict[str, Any] = {
+    capacity = measured.capacities[measured.units - 1]
+    return {
         "name": target.component,
         "resources": measured.units,
         "input_rate": input_rate,
-        "output_rate": min(input_rate, measured.capacity_rows_per_s),
-        "max_processing_rate": measured.capacity_rows_per_s,
+        "output_rate": min(input_rate, capacity),
+        "max_processing_rate": capacity,
+        "capacity": list(measured.capacities),
         "children": {},
     }
-    if measured.shares is not None:
-        return {**entry, "substreams": len(measured.shares), "shares": list(measured.shares)}
-    return entry if measured.bound is None else {**entry, "max_resources": max(measured.bound, measured.units)}

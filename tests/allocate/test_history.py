@@ -7,7 +7,7 @@ import pytest
 
 from penstock.allocate.answer import rates_of
 from penstock.allocate.exact import exact
-from penstock.allocate.history import document_of
+from penstock.allocate.history import Pace, document_of
 from penstock.allocate.measured import Question, Semantics
 from penstock.allocate.read import read
 from penstock.changes import Capabilities, Execution, Target
@@ -29,9 +29,9 @@ def deployment() -> Deployment:
 
 
 def seen(arrived: float, completed: float, useful_s: list[float], substreams: int | None = None) -> ComponentSeen:
-    """In a step of 10 s, all of it one batch."""
+    """In a step of 10 s one batch, without overhead."""
     parts = SubstreamsSeen(rows_completed=np.full(substreams, completed / substreams)) if substreams else None
-    batch = BatchSeen(1, 0.0, 9.0, 10.0, int(completed), len(useful_s))
+    batch = BatchSeen(1, 0.0, 9.0, max(useful_s), int(completed), len(useful_s))
     instances = InstancesSeen(useful_s=np.asarray(useful_s))
     return ComponentSeen(
         rows_arrived=arrived, rows_completed=completed, instances=instances, substreams=parts, batches=(batch,)
@@ -43,14 +43,21 @@ def snapshot(split: ComponentSeen, count: ComponentSeen) -> Snapshot:
 
 
 def test_rates_capacities_and_ratios_are_those_that_were_seen() -> None:
-    """split: 1,000 rows in 5 s of the fullest instance, half of the time; count: always busy, and behind."""
-    step = snapshot(seen(1000, 1000, [5.0, 4.0]), seen(3000, 2000, [10.0], substreams=4))
+    """split: 1,000 rows of 9 ms, evenly over 2 of at most 8 instances; count: 2,000 rows of 5 ms in one, and behind."""
+    step = snapshot(seen(1000, 1000, [4.5, 4.5]), seen(3000, 2000, [10.0], substreams=4))
     reading = read(document_of(deployment(), [step]))
     rates = rates_of(reading.topology, {}, Semantics.BACKLOG)
-    assert rates[SPLIT.component].capacity_rows_per_s == pytest.approx(100.0)
+    assert rates[SPLIT.component].capacity_rows_per_s == pytest.approx(1000 / 4.5)
     assert rates[COUNT.component].input_rows_per_s == pytest.approx(300.0)
     assert rates[COUNT.component].capacity_rows_per_s == pytest.approx(200.0)
     assert rates[COUNT.component].lost_rows_per_s == pytest.approx(100.0)
+
+
+def test_overhead_does_not_divide() -> None:
+    """Batches of 240 rows at 7 ms, and 0.2 s beside: three instances of eight parts do not three times as much."""
+    pace = Pace(240.0, 0.2, 0.007)
+    assert pace.rows_per_s(1.0) == pytest.approx(127.7, abs=0.1)
+    assert pace.rows_per_s(3 / 8) == pytest.approx(289.2, abs=0.1)
 
 
 def test_a_unit_goes_where_rows_wait() -> None:

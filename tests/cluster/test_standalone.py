@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from penstock.changes import Change, Part, Place, Status, Target
+from penstock.changes import Change, Part, Place, Rescale, Status, Target
 from penstock.engines.spark.agent import Agent
 from penstock.engines.spark.engine import SparkEngine
 from penstock.ids import ChangeId, ComponentId, ContainerId, TopologyId
 from tests.cluster.standalone import free_port, standalone
 from tests.spark.harness import JOBS
-from tests.spark.launched import Launched, all_gone, run, runs_as, schedule, within
+from tests.spark.launched import Launched, all_gone, run, runs_as
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 
@@ -89,12 +89,15 @@ def placed(job: Launched, executors: list[str]) -> bool:
 
 def test_executors_are_found_and_instances_run_where_they_are_placed(master: str, tmp_path: Path) -> None:
     ui_port = free_port()
-    with run(tmp_path / "run", schedule(tmp_path, ("counts", 2)), *submitted(master, ui_port)) as job:
+    with run(tmp_path / "run", [], *submitted(master, ui_port)) as job:
+        job.until(lambda r: len(r.batches_of("counts")) >= 1)
+        narrowing = SparkEngine(Agent.in_directory(job.out))
+        apply(narrowing, Rescale(COUNTS, 2))
+        narrowing.release()
         job.until(lambda r: runs_as(r, "counts", 2))
         agent, spark = Agent.in_directory(job.out), Spark.of(ui_port)
         added = {f["executor"]: f["slots"] for f in job.facts("executor-added")}
         assert added == dict.fromkeys(("0", "1", "2"), 1)
-        assert within(30, lambda: lease_given_up(agent))
         for executors in (["2", "0"], ["1", "2"]):
             engine = SparkEngine(agent)
             apply(engine, Place(COUNTS, tuple(map(ContainerId, executors))))
@@ -103,15 +106,6 @@ def test_executors_are_found_and_instances_run_where_they_are_placed(master: str
         family = job.family()
         assert job.end(signal.SIGTERM) == 0
         assert all_gone(family) == []
-
-
-def lease_given_up(agent: Agent) -> bool:
-    """Penstock's own, of the schedule, lapses when it asks for nothing more."""
-    try:
-        agent.release(agent.take_lease("looks only", 1)["lease"])
-    except Exception:
-        return False
-    return True
 
 
 def check_places(job: Launched, spark: Spark, executors: list[str]) -> None:

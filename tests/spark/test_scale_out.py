@@ -44,7 +44,7 @@ def pending(running: Running) -> dict[str, float]:
 
 def scale_out(run_path: Path) -> dict[str, Any]:
     command = penstock(
-        "scale-out", "--attach", run_path, "--watch", "30", "--resources", "6", "--margin", "0.25", "--apply", "--json"
+        "scale-out", "--attach", run_path, "--watch", "30", "--resources", "6", "--margin", "0.2", "--apply", "--json"
     )
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
