@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -105,9 +106,12 @@ def conduct(session: Session, words: Sequence[str], duration_s: float | None, as
 
 
 def _attached(session: Session, job: Job, duration_s: float | None) -> SparkEngine | None:
-    """Once the driver announces its agent; None where the job, or its time, is over before."""
+    """Once the driver announces its agent, from when the duration counts; None where the job is over before.
+
+    Where the door is shut no agent ever comes, and the duration counts from the start.
+    """
     started_s, told = time.monotonic(), False
-    until_s = started_s + (duration_s or float("inf"))
+    until_s = started_s + (duration_s if duration_s and door.is_off(os.environ) else float("inf"))
     while not (session.directory.path / "url").exists():
         if job.wait(0.1) or session.interrupted or time.monotonic() > until_s:
             return None
