@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.errors import InvalidInput
@@ -84,12 +83,3 @@ def rescaled(before: Assignment, parallelism: int) -> Assignment:
 def check_complete(assignment: Assignment, substreams: int) -> None:
     if assignment.substreams != substreams:
         raise InvalidInput(f"the assignment names {assignment.substreams} substreams, the component has {substreams}")
-
-
-def from_counts(counts: Sequence[int]) -> Assignment:
-    """Contiguous runs: `counts[i]` substreams for instance i.
-
-    >>> from_counts([2, 1]).instance_of
-    (0, 0, 1)
-    """
-    return Assignment(tuple(i for i, n in enumerate(counts) for _ in range(n)))
